@@ -181,6 +181,9 @@ def test_a_ring_of_files_keeps_the_newest_calls(files: int, tracee: Path, tmp_pa
 
     wait_for(went_round)
     assert len(pieces(dtr)) == files and most <= size
+    # All files but the current one are full.
+    full = sorted(path.stat().st_size for path in pieces(dtr))[1:]
+    assert all(bytes_ > 0.8 * size / files for bytes_ in full), full
     os.kill(tracer_pid(dtr), signal.SIGTERM)
     assert tracer.wait(60) == 128 + signal.SIGTERM
     database = finished(dtr)
@@ -213,6 +216,76 @@ def test_a_ring_whose_tracer_was_killed_can_be_read(tracee: Path, tmp_path: Path
     alone = tmp_path / "alone.dtr"
     Path(f"{dtr}.1").rename(alone)
     assert int(values(finished(alone, status=2), "trace")["dropped"]) > 1000
+
+
+GOES_ON = "i=0; while [ $i -lt {} ]; do echo $i >out; i=$((i+1)); done; echo end >ended"
+
+
+def test_a_trace_that_cannot_be_written_does_not_end_the_command(tmp_path: Path) -> None:
+    """As by strace. The status says that the trace is none; the command's, if it failed."""
+    program = build.ensure("david-trace")
+    for status in (0, 7):
+        (tmp_path / "ended").unlink(missing_ok=True)
+        command = ["sh", "-c", f"{GOES_ON.format(20)}; exit {status}"]
+        record = [program, "record", "--out", "/dev/full", "--share-disk", "--", *command]
+        done = subprocess.run(record, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == (status or 2) and (tmp_path / "ended").exists()
+        assert "the trace cannot be written: No space left on device" in done.stderr
+        assert re.search(r" [1-9]\d* calls are not in /dev/full", done.stderr)
+
+
+@root_only
+def test_a_trace_on_a_disk_that_becomes_full_has_what_came_before(tmp_path: Path) -> None:
+    """Of all calls, each is in it or counted as lost; and it is to be finished elsewhere."""
+    small, work = tmp_path / "small", tmp_path / "work"
+    small.mkdir()
+    work.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], check=True)
+    try:
+        record = [DAVID, "trace", "record", "-o", small / "t.db", "--", "sh", "-c", GOES_ON.format(4000)]
+        done = subprocess.run(record, cwd=work, capture_output=True, text=True, timeout=300, check=False)
+        dtr = small / "t.dtr"
+        assert done.returncode == 1 and (work / "ended").exists()
+        assert f"{dtr} could not be finished; it stays" in done.stderr and not (small / "t.db").exists()
+        trace("finish", dtr, "-o", tmp_path / "t.db", status=2)
+    finally:
+        subprocess.run(["umount", small], check=True)
+    database = sqlite3.connect(tmp_path / "t.db")
+    about = values(database, "trace")
+    assert about["whole"] == "no" and int(about["events"]) > 100
+    said = values(database, "balance")  # there is none, if there was no room for it
+    if said:
+        assert int(said["calls"]) == int(about["events"])
+        assert int(said["lost"]) > 100 and int(said["calls.openat"]) < 4000
+        lost = re.search(r"(\d+) calls are not in", done.stderr)
+        assert lost and lost[1] == said["lost"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_who_ends_record_ends_the_command_and_has_the_trace(number: signal.Signals, tmp_path: Path) -> None:
+    out = tmp_path / "t.db"
+    command = ["sh", "-c", f"echo x >{tmp_path}/begun; exec sleep 600"]
+    record = [DAVID, "trace", "record", "-o", out, "--share-disk", "--", *command]
+    with subprocess.Popen(record) as tracer:
+        wait_for((tmp_path / "begun").exists)
+        tracer.send_signal(number)
+        assert tracer.wait(60) == 128 + number
+    database = sqlite3.connect(out)
+    assert values(database, "trace")["whole"] == "yes" and not out.with_suffix(".dtr").exists()
+    assert database.execute("SELECT status FROM process").fetchall() == [(int(number),)]
+
+
+def test_a_signal_that_is_ignored_as_by_nohup_ends_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "t.db"
+    command = ["sh", "-c", f"echo x >{tmp_path}/begun; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done"]
+    record = ["nohup", DAVID, "trace", "record", "-o", out, "--share-disk", "--", *command]
+    with subprocess.Popen(record, stderr=subprocess.DEVNULL) as tracer:
+        wait_for((tmp_path / "begun").exists)
+        tracer.send_signal(signal.SIGHUP)
+        os.kill(tracer_pid(out.with_suffix(".dtr")), signal.SIGHUP)
+        time.sleep(0.2)
+        (tmp_path / "go").touch()
+        assert tracer.wait(60) == 0
 
 
 def as_user(tracee: Path, work: Path, *words: str) -> subprocess.Popen:

@@ -14,6 +14,34 @@
  */
 #define FRAME_AGE 1000000000ull
 
+/* A frame of a ring, and what is left free of a file, are such a part of the file. */
+#define PARTS 16
+
+static void drop(struct tracefile_writer *w, const struct tracefile_record *record)
+{
+	if (record->type == TRACEFILE_CALL)
+		w->dropped(w->arg, record);
+}
+
+/* What is in memory is dropped, and what will come. */
+static void write_failed(struct tracefile_writer *w)
+{
+	int error = w->error ?: errno;
+	u32 at;
+
+	if (!w->dropped)
+		die("the trace cannot be written: %s", strerror(error));
+	w->error = error;
+	for (at = 0; at < w->used;) {
+		const struct tracefile_record *record =
+			(const struct tracefile_record *)(w->records + at);
+
+		drop(w, record);
+		at += record->length;
+	}
+	w->used = 0;
+}
+
 void tracefile_writer_init(struct tracefile_writer *w, int fd)
 {
 	memset(w, 0, sizeof(*w));
@@ -36,16 +64,25 @@ void tracefile_rotate(struct tracefile_writer *w, const char *path, u32 segments
 	w->path = path;
 	w->segments = segments;
 	w->segment_bytes = bytes;
-	w->frame_limit = min_t(u64, TRACEFILE_FRAME_MAX, bytes / 8);
+	w->frame_limit = min_t(u64, TRACEFILE_FRAME_MAX, bytes / PARTS);
 	w->begins = true;
 }
 
-/* Is there no room for what is in memory, and a frame more? */
-bool tracefile_segment_full(const struct tracefile_writer *w)
+/*
+ * Is there no room for what is in memory, and as much again? How small that will be is known when
+ * it has been written.
+ */
+bool tracefile_segment_full(struct tracefile_writer *w)
 {
-	u64 frames = 2 * (u64)(w->frame_limit + TRACEFILE_RECORD_MAX);
+	u64 more = w->segment_bytes / PARTS + ZSTD_compressBound(w->frame_limit);
 
-	return w->segments > 1 && w->stored_bytes - w->segment_start + frames > w->segment_bytes;
+	if (w->segments < 2 || w->error)
+		return false;
+	if (w->stored_bytes - w->segment_start + ZSTD_compressBound(w->used) + more <=
+	    w->segment_bytes)
+		return false;
+	tracefile_flush(w);
+	return w->stored_bytes - w->segment_start + more > w->segment_bytes;
 }
 
 void tracefile_next_segment(struct tracefile_writer *w)
@@ -61,26 +98,34 @@ void tracefile_next_segment(struct tracefile_writer *w)
 			? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
 			: w->lock;
 	if (w->fd < 0 || (w->fd == w->lock && (ftruncate(w->fd, 0) || lseek(w->fd, 0, SEEK_SET))))
-		die("%s: %s", path, strerror(errno));
+		write_failed(w);
 	w->segment_start = w->stored_bytes;
 	w->begins = true;
 }
 
-static void write_all(struct tracefile_writer *w, size_t length)
+/* False: errno; the file ends where it did before. */
+static bool write_all(struct tracefile_writer *w, size_t length)
 {
 	size_t done = 0;
+	int error;
 
 	while (done < length) {
 		ssize_t n = write(w->fd, w->packed + done, length - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			die("the trace cannot be written: %s", strerror(errno));
+		if (n <= 0) {
+			error = n ? errno : ENOSPC;
+			if (done && !ftruncate(w->fd, w->stored_bytes - w->segment_start))
+				lseek(w->fd, 0, SEEK_END);
+			errno = error;
+			return false;
+		}
 		done += n;
 		w->writes++;
 	}
 	w->stored_bytes += length;
+	return true;
 }
 
 void tracefile_flush(struct tracefile_writer *w)
@@ -91,6 +136,10 @@ void tracefile_flush(struct tracefile_writer *w)
 
 	if (!w->used)
 		return;
+	if (w->error) {
+		write_failed(w);
+		return;
+	}
 	stored = ZSTD_compressCCtx(w->zstd, w->packed + sizeof(*frame),
 				   w->packed_size - sizeof(*frame), w->records, w->used, 1);
 	if (ZSTD_isError(stored))
@@ -98,14 +147,18 @@ void tracefile_flush(struct tracefile_writer *w)
 	frame->magic = TRACEFILE_MAGIC;
 	frame->version = TRACEFILE_VERSION;
 	frame->flags = TRACEFILE_ZSTD | (w->begins ? TRACEFILE_BEGINS : 0);
-	w->begins = false;
 	frame->stored = stored;
 	frame->length = w->used;
-	frame->sequence = w->sequence++;
+	frame->sequence = w->sequence;
 	crc = crc32(0, w->packed, offsetof(struct tracefile_frame, crc));
 	crc = crc32(crc, w->packed + sizeof(*frame), stored);
 	frame->crc = crc;
-	write_all(w, sizeof(*frame) + stored);
+	if (!write_all(w, sizeof(*frame) + stored)) {
+		write_failed(w);
+		return;
+	}
+	w->begins = false;
+	w->sequence++;
 	w->record_bytes += w->used;
 	w->used = 0;
 }

@@ -223,8 +223,15 @@ static_assert(sizeof(struct tracefile_right) == 80, "a right has no holes");
 
 #ifndef __bpf__
 
-/* Writing. Errors end the program: a trace that silently misses something is worse than none. */
+/*
+ * Writing. What cannot be written is dropped, from then on to the end: `dropped` is told of each
+ * call's record, and `error` says why. The file has all whole frames in front of that. Without
+ * `dropped` an error ends the program.
+ */
 struct tracefile_writer {
+	void (*dropped)(void *arg, const struct tracefile_record *record);
+	void *arg;
+	int error;
 	int fd;
 	int lock; /* the first file, on which locks are */
 	const char *path;
@@ -251,7 +258,7 @@ void tracefile_writer_init(struct tracefile_writer *w, int fd);
 
 /* A ring of files from @path on, each of at most @bytes; with one, nothing changes. */
 void tracefile_rotate(struct tracefile_writer *w, const char *path, u32 segments, u64 bytes);
-bool tracefile_segment_full(const struct tracefile_writer *w);
+bool tracefile_segment_full(struct tracefile_writer *w);
 void tracefile_next_segment(struct tracefile_writer *w);
 
 /* The name of a file of a ring. */

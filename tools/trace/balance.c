@@ -9,34 +9,46 @@
 #include <time.h>
 #include <unistd.h>
 
-void balance_call(struct balance *b, const struct tracefile_record *record)
+/* @by: 1 or -1 */
+static void balance_add(struct balance *b, const struct tracefile_record *record, s64 by)
 {
 	const struct call *call = record->flags & TRACEFILE_FOREIGN ? NULL : call_of(record->nr);
 
 	/* exit never returns */
 	if (record->flags & TRACEFILE_NO_EXIT && !(call && call->effect == DOES_EXIT))
-		b->unfinished++;
+		b->unfinished += by;
 	if (record->flags & TRACEFILE_BAD_PATH)
-		b->bad_paths++;
-	b->all++;
+		b->bad_paths += by;
+	b->all += by;
 	if (record->flags & TRACEFILE_FOREIGN) {
-		b->foreign++;
+		b->foreign += by;
 		if (record->nr < BALANCE_CALLS)
-			b->calls32[record->nr]++;
+			b->calls32[record->nr] += by;
 		return;
 	}
 	if (!call)
-		b->unknown++;
+		b->unknown += by;
 	if (record->nr < BALANCE_CALLS)
-		b->calls[record->nr]++;
+		b->calls[record->nr] += by;
 	if (call && call->effect == DOES_URING)
-		b->urings++;
+		b->urings += by;
 	if ((s64)record->result <= 0)
 		return;
 	if (record->nr == SYS_io_submit)
-		b->aio_submissions += record->result;
+		b->aio_submissions += by * record->result;
 	else if (record->nr == SYS_io_getevents || record->nr == SYS_io_pgetevents)
-		b->aio_completions += record->result;
+		b->aio_completions += by * record->result;
+}
+
+void balance_call(struct balance *b, const struct tracefile_record *record)
+{
+	balance_add(b, record, 1);
+}
+
+void balance_lose(struct balance *b, const struct tracefile_record *record)
+{
+	balance_add(b, record, -1);
+	b->lost++;
 }
 
 u64 balance_calls(const struct balance *b)
@@ -112,6 +124,8 @@ void write_balance(struct tracefile_writer *w, const struct balance *b, const ch
 	u32 nr;
 
 	getrusage(RUSAGE_SELF, &used);
+	tracefile_flush(w);
+	w->error = 0;
 	tracefile_begin(w, &record);
 	tracefile_text(w, "end=%s", end);
 	for (nr = 0; nr < BALANCE_CALLS; nr++) {

@@ -31,7 +31,7 @@ struct balance {
 	u64 mapped_pages;
 	u64 unseen_pages; /* touches of them that could not be looked at */
 	u64 unseen_layouts; /* files that were gone when their layout was looked at */
-	u64 lost; /* records, for want of room: never with ptrace, as tasks wait */
+	u64 lost; /* records, for want of room in the kernel's ring, or on the trace's disk */
 	u64 tasks;
 	u64 untraced; /* tasks that could not be followed */
 	u64 attached;
@@ -47,9 +47,14 @@ struct balance {
 
 void balance_call(struct balance *b, const struct tracefile_record *record);
 
+/* It has been counted, or will be; but it is not in the trace. */
+void balance_lose(struct balance *b, const struct tracefile_record *record);
+
 /* All calls so far. */
 u64 balance_calls(const struct balance *b);
 void write_about(struct tracefile_writer *w, const struct record_options *options, u64 now);
+
+/* What could not be written before may be now: only what was lost is missing then. */
 void write_balance(struct tracefile_writer *w, const struct balance *b, const char *end);
 
 #endif

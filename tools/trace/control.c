@@ -77,6 +77,13 @@ static void *control_thread(void *arg)
 	return NULL;
 }
 
+static bool is_ignored(int signal)
+{
+	struct sigaction action;
+
+	return !sigaction(signal, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
 void control_start(struct control *c, int news, int interval)
 {
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
@@ -86,8 +93,11 @@ void control_start(struct control *c, int news, int interval)
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaddset(&set, signals[i]);
+	for (i = 0; i < ARRAY_SIZE(signals); i++) {
+		/* nohup has it ignored; a blocked one would come all the same. */
+		if (signals[i] != SIGHUP || !is_ignored(SIGHUP))
+			sigaddset(&set, signals[i]);
+	}
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	c->tracer = pthread_self();
 	c->signals = signalfd(-1, &set, SFD_CLOEXEC);

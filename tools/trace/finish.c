@@ -169,7 +169,7 @@ static void say_number(struct finisher *f, const char *key, u64 value)
 	say_texts(f, key, text);
 }
 
-#define LOST "calls were lost: the tracer was not as fast as they came"
+#define LOST "calls were lost: the tracer was not as fast as they came, or had no room for them"
 
 /* What is wrong with a trace that was read; NULL: nothing. */
 static const char *judge(const struct finisher *f, const struct tracefile_reader *reader,

@@ -1,16 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "tracer.h"
 
+#include <inttypes.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../calls/calls.h"
 #include "../common/clock.h"
 #include "capture.h"
+#include "command.h"
 
 u64 tracer_now(struct tracer *t)
 {
 	t->balance.last = max(clock_look(), t->balance.last + 1);
 	return t->balance.last;
+}
+
+static void on_dropped(void *arg, const struct tracefile_record *record)
+{
+	struct tracer *t = arg;
+
+	if (!t->unwritten)
+		fprintf(stderr,
+			"david-trace: the trace cannot be written: %s; what is traced goes on\n",
+			strerror(t->writer.error));
+	t->unwritten = true;
+	balance_lose(&t->balance, record);
+}
+
+void tracer_open(struct tracer *t)
+{
+	const struct record_options *options = t->options;
+
+	tracefile_writer_init(&t->writer, open_trace(options));
+	tracefile_rotate(&t->writer, options->out, options->segments, options->segment_bytes);
+	t->writer.dropped = on_dropped;
+	t->writer.arg = t;
+}
+
+int tracer_close(struct tracer *t)
+{
+	int status = WIFSIGNALED(t->status) ? 128 + WTERMSIG(t->status) : WEXITSTATUS(t->status);
+
+	write_balance(&t->writer, &t->balance, t->detaching ? "detached" : "all tasks have ended");
+	if (t->writer.error)
+		fprintf(stderr, "david-trace: %s has no end: %s\n", t->options->out,
+			strerror(t->writer.error));
+	if (t->unwritten)
+		fprintf(stderr, "david-trace: %" PRIu64 " calls are not in %s\n", t->balance.lost,
+			t->options->out);
+	close(t->writer.fd);
+	if (!status && (t->unwritten || t->writer.error))
+		return STATUS_BAD;
+	return status;
 }
 
 u32 tracer_classes(const struct record_options *options)

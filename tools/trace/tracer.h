@@ -20,6 +20,7 @@ struct tracer {
 	pid_t command; /* its process; 0 when it has ended */
 	int status; /* of the command */
 	bool detaching;
+	bool unwritten; /* records were lost as the trace could not be written */
 	bool on; /* calls are recorded */
 	u32 epoch; /* how often it was switched on; tasks of another one are to be looked at again
 		    */
@@ -42,6 +43,12 @@ u64 tracer_now(struct tracer *t);
 
 /* Of which classes calls are recorded: bits. */
 u32 tracer_classes(const struct record_options *options);
+
+/* Before the first record. What cannot be written is lost, and the command goes on. */
+void tracer_open(struct tracer *t);
+
+/* The last record. Returns the exit status of the tracer: the command's, but for a broken trace. */
+int tracer_close(struct tracer *t);
 
 /* A task that is gone meanwhile is no error. */
 void tracer_resume(struct tracer *t, struct task *task, int signal);

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .. import build
@@ -38,11 +40,26 @@ def record(file: Path, options: list[str], command: list[str], method: str = "pt
     words = [str(build.ensure(METHODS[method])), "record", "--out", str(file), *options]
     # What the caller has open the command has, too.
     done = subprocess.Popen(words + (["--", *command] if command else []), close_fds=False)
-    while True:
-        try:
-            return done.wait()
-        except KeyboardInterrupt:
-            continue  # the command has had it too, and the trace is still to be closed
+    with _passed_on(done):
+        while True:
+            try:
+                return done.wait()
+            except KeyboardInterrupt:
+                continue  # the command has had it too, and the trace is still to be closed
+
+
+@contextlib.contextmanager
+def _passed_on(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """What asks this process to end asks the tracer, and that the command: the trace is to be closed then."""
+    before = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as by nohup
+            before[number] = signal.signal(number, lambda number, _: child.send_signal(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def finish(file: Path | str, database: Path, frames: Iterable[bytes] = ()) -> bool:
@@ -59,7 +76,8 @@ def finish(file: Path | str, database: Path, frames: Iterable[bytes] = ()) -> bo
                 child.stdin.write(frame)
             child.stdin.close()
     if child.returncode not in (0, BAD):
-        raise UserError(f"{file} could not be finished")
+        database.unlink(missing_ok=True)  # it has no end
+        raise UserError(f"{file} could not be finished; it stays as it is, for 'david trace finish'")
     return not child.returncode
 
 

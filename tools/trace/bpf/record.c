@@ -480,7 +480,7 @@ static void bpf_loop(struct bpf_tracer *b)
 	}
 }
 
-static void end(struct bpf_tracer *b)
+static int end(struct bpf_tracer *b)
 {
 	const struct counts *counts = &b->shared->counts;
 
@@ -488,14 +488,12 @@ static void end(struct bpf_tracer *b)
 	b->shared->scope.on = false;
 	ring_buffer__consume(b->ring);
 	submit_end(&b->t);
-	b->t.balance.lost = counts->of[LOST] + missed(b);
+	b->t.balance.lost += counts->of[LOST] + missed(b);
 	b->t.balance.unknown_rings = counts->of[UNKNOWN_RING];
 	b->t.balance.overwritten = counts->of[OVERWRITTEN];
 	b->t.balance.untraced = counts->of[UNTRACED];
 	b->t.balance.unseen_pages = counts->of[UNSEEN];
-	write_balance(&b->t.writer, &b->t.balance,
-		      b->t.detaching ? "detached" : "all tasks have ended");
-	close(b->t.writer.fd);
+	return tracer_close(&b->t);
 }
 
 static int record_by_bpf(const struct record_options *options)
@@ -509,8 +507,7 @@ static int record_by_bpf(const struct record_options *options)
 		die("--method bpf has no --cpu");
 	if (options->look)
 		die("--method bpf has no --look: nothing stops");
-	tracefile_writer_init(&t->writer, open_trace(options));
-	tracefile_rotate(&t->writer, options->out, options->segments, options->segment_bytes);
+	tracer_open(t);
 	t->balance.first = tracer_now(t);
 	write_about(&t->writer, options, t->balance.first);
 	/* First, so that it has none of the descriptors that follow. */
@@ -535,10 +532,7 @@ static int record_by_bpf(const struct record_options *options)
 	if (go >= 0)
 		command_go(go);
 	bpf_loop(&b);
-	end(&b);
-	if (WIFSIGNALED(t->status))
-		return 128 + WTERMSIG(t->status);
-	return WEXITSTATUS(t->status);
+	return end(&b);
 }
 
 const struct method method = { "bpf", record_by_bpf };

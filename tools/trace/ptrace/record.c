@@ -427,10 +427,9 @@ static int record_by_ptrace(const struct record_options *options)
 	struct tracer t = { .options = options, .turns = &turns };
 	const pid_t *pid;
 
-	tracefile_writer_init(&t.writer, open_trace(options));
+	tracer_open(&t);
 	if (options->fifo)
 		command_priority(FIFO_TRACER);
-	tracefile_rotate(&t.writer, options->out, options->segments, options->segment_bytes);
 	clock_start();
 	disk_read_start();
 	t.balance.first = tracer_now(&t);
@@ -454,11 +453,7 @@ static int record_by_ptrace(const struct record_options *options)
 	uring_end(&t);
 	if (options->pages)
 		pages_end(&t);
-	write_balance(&t.writer, &t.balance, t.detaching ? "detached" : "all tasks have ended");
-	close(t.writer.fd);
-	if (WIFSIGNALED(t.status))
-		return 128 + WTERMSIG(t.status);
-	return WEXITSTATUS(t.status);
+	return tracer_close(&t);
 }
 
 const struct method method = { "ptrace", record_by_ptrace };

@@ -325,6 +325,7 @@ static void drain(struct tracer *t, const struct task *task, struct ring *ring)
 
 		if (peek_memory(task->tid, at, &cqe, sizeof(cqe)) == sizeof(cqe))
 			write_completion(t, task, ring, &cqe);
+		rotate_if_full(t);
 	}
 }
 
