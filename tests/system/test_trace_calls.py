@@ -69,6 +69,44 @@ def test_a_call_that_is_recorded_with_its_arguments_has_no_more_than_six() -> No
         assert letters == "-" or len(letters) <= 6, name
 
 
+SMALL = """\
+static long call(long nr, long a, long b, long c)
+{
+	long result;
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(nr), "b"(a), "c"(b), "d"(c) : "memory");
+	return result;
+}
+
+void _start(void)
+{
+	long fd = call(5, (long)"made", 0101, 0644);
+
+	call(4, fd, (long)"hello", 5);
+	call(6, fd, 0, 0);
+	call(1, 0, 0, 0);
+}
+"""
+
+
+def test_calls_of_a_32_bit_program_are_counted_by_name_and_missing(tmp_path: Path) -> None:
+    """They are not those of x86-64 with the same numbers, and a trace of them is not believed."""
+    source, program, out = tmp_path / "small.c", tmp_path / "small", tmp_path / "t.db"
+    source.write_text(SMALL)
+    built = subprocess.run(["cc", "-m32", "-nostdlib", "-static", "-o", program, source], check=False)
+    if built.returncode or subprocess.run([program], cwd=tmp_path, check=False).returncode:
+        pytest.skip("no 32-bit programs here")
+    words = [DAVID, "trace", "record", "-o", out, "--share-disk", "--", program]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2 and "4 foreign" in done.stderr
+    database = sqlite3.connect(out)
+    counted = dict(database.execute("SELECT key, value FROM balance WHERE key LIKE 'foreign.%'"))
+    assert counted == {f"foreign.{name}": "1" for name in ("open", "write", "close", "exit")}
+    rows = database.execute("SELECT name, result, ofd FROM call WHERE name != 'execve'").fetchall()
+    assert rows == [("open", 3, None), ("write", 5, None), ("close", 0, None), ("exit", None, None)]
+    done_by = "SELECT s.name FROM event JOIN syscall s USING (nr) WHERE does IS NOT NULL"
+    assert database.execute(done_by).fetchall() == [("execve",)]
+
+
 @pytest.fixture(scope="module")
 def descriptors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("descriptors") / "descriptors"
