@@ -42,14 +42,16 @@ static u64 draw_number(struct source *s)
 
 static u32 draw_blob(struct source *s, u8 *to)
 {
-	static const char names[][8] = { "a", "b", "/", "..", "a/b", "/a", "b/../a", "/proc/1" };
+	static const char names[][16] = { "a",	   "b",	     "/",	"..",	      "a/b",
+					  "/a",	   "b/../a", "/proc/1", "/dev/fd/1", "/dev/stdin",
+					  "/proc/self/fd/2", "/proc/self/cwd" };
 	struct tracefile_blob *blob = (struct tracefile_blob *)to;
 	u8 *data = to + sizeof(*blob);
 	unsigned int i;
 
-	blob->kind = draw(s) % (TRACEFILE_RUNS + 2);
+	blob->kind = draw(s) % (TRACEFILE_RIGHTS + 2);
 	blob->length = draw(s) % 64;
-	memset(data, 0, 64);
+	memset(data, 0, sizeof(struct tracefile_right));
 	if (blob->kind == TRACEFILE_PATH || blob->kind == TRACEFILE_PATH2 ||
 	    blob->kind == TRACEFILE_TARGET) {
 		blob->length = sizeof(names[0]);
@@ -59,6 +61,10 @@ static u32 draw_blob(struct source *s, u8 *to)
 		for (i = 0; i < 6; i++)
 			data[8 * i] = draw(s) % 4;
 		data[41] = draw(s); /* the type, in mode */
+	} else if (blob->kind == TRACEFILE_RIGHTS) {
+		blob->length = sizeof(struct tracefile_right);
+		for (i = 0; i < sizeof(struct tracefile_right) / 4; i++)
+			data[4 * i] = draw(s) % 4;
 	} else {
 		for (i = 0; i < blob->length; i++)
 			data[i] = draw(s);
@@ -74,7 +80,7 @@ static void draw_record(struct source *s, u8 *to)
 	memset(to, 0, 512);
 	r->length = sizeof(*r);
 	r->type = draw(s) % 4 ? TRACEFILE_CALL : draw(s) % (TRACEFILE_FAULT + 2);
-	r->flags = draw(s) % 8 ? 0 : draw(s) % 16;
+	r->flags = draw(s) % 8 ? 0 : draw(s);
 	r->tid = draw(s) % 4;
 	r->nr = draw(s) | (draw(s) & 1) << 8;
 	if (r->type != TRACEFILE_CALL)
