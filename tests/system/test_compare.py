@@ -145,6 +145,41 @@ def test_the_clock_is_in_the_budget_and_the_captures_cost_is_taken_off() -> None
     assert row.bias == 512 and row.combined.uncertainty == pytest.approx(256 * math.sqrt(2 / 12))
 
 
+def test_a_cost_above_the_mean_is_refused_or_not_taken_off() -> None:
+    """A mean below 0 has no share, and no uncertainty in percent."""
+    one = result([1000, 1010])
+    found = compare.compare([one], cost=1500)
+    read, write = found.rows[1:3]
+    assert (read.kind, read.original.mean, read.correction) == ("READ", 1000, 0)
+    assert (write.kind, write.original.mean, write.correction) == ("WRITE", 1500, -1500)
+    assert any("READ took 1.000 us in the original" in one for one in found.warnings)
+    with pytest.raises(UserError, match="--capture-cost is 2.000 us, and the original's calls took 2.000 us"):
+        compare.compare([one], cost=2000)
+
+
+def test_captures_of_different_programs_are_refused_by_name() -> None:
+    one, other = result([1000, 1010], workload="a"), result([1000], workload="b")
+    assert len(compare.compare([one, other]).rows) == 3
+    for run in one["runs"]:
+        run["program"] = "sh -c one"
+    assert len(compare.compare([one, other]).rows) == 3
+    other["runs"][0]["program"] = "sh -c two"
+    with pytest.raises(UserError, match="different programs: sh -c one; sh -c two. --mixed"):
+        compare.compare([one, other])
+    assert "captures of different programs: sh -c one; sh -c two" in compare.compare(
+        [one, other], mixed=True
+    ).warnings
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [([1000, 1010], "1.6"), ([1000, 1650], "100"), ([1000, 6000], "790"), ([1000, 1000.001], "0.00016")],
+)
+def test_an_uncertainty_is_printed_without_an_exponent(read: list[float], said: str) -> None:
+    verdict = compare.verdict(compare.compare([result(read)]))
+    assert f"± {said} % (k" in verdict, verdict
+
+
 def test_delays_put_in_on_purpose_tell_the_sensitivity_and_nothing_else() -> None:
     delayed = result([1100], **{"add-delay": 100})
     delayed["runs"][0]["calls"]["WRITE"]["replay"] = spread(3100)

@@ -465,7 +465,7 @@ def test_a_call_that_takes_long_does_not_hold_up_the_compiler(tmp_path: Path) ->
 
 # Hostile files.
 
-HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ8Q")
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ8QQ")
 
 
 def number(value: int) -> bytes:
@@ -531,8 +531,8 @@ def hand_made(
     ]
     lies = len(layout), at_tree + len(entries) + len(text), len(pieces)
     rest = thread + stream + entries + text + pieces
-    tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies, *calls)[16:] + rest
-    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 6, hashed(tail)) + tail)
+    tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies, *calls, 0)[16:] + rest
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 7, hashed(tail)) + tail)
     return out
 
 

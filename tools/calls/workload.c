@@ -245,6 +245,8 @@ static const char *check_header(struct workload *w, const void *data, u64 size)
 	w->thread = (const struct wl_thread *)(w->data + thread_at);
 	if (w->text[w->text_bytes - 1])
 		return "its last text has no end";
+	if (le64_to_cpu(h->command) >= w->text_bytes)
+		return "its program's name is not there";
 	if (!calls_add_up(h))
 		return "it leaves out more calls than the trace had";
 	return NULL;

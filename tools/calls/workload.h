@@ -14,7 +14,7 @@
 #include "../../dm-david/portable/portable.h"
 
 #define WL_MAGIC 0x4b4c5744u /* "DWLK" */
-#define WL_VERSION 6
+#define WL_VERSION 7
 #define WL_ARGS 5
 #define WL_THREADS_MAX 0x4000u
 #define WL_SLOTS_MAX 0x100000u
@@ -72,6 +72,7 @@ struct wl_header {
 	__le64 layout_bytes;
 	__le64 calls; /* of the trace, with those that it only counts */
 	__le64 without[WL_REASONS]; /* of these: what is no call here, by reason */
+	__le64 command; /* text: what was recorded */
 };
 
 struct wl_thread {
@@ -83,7 +84,7 @@ struct wl_thread {
 	__le32 zero;
 };
 
-static_assert(sizeof(struct wl_header) == 208, "the header has no holes");
+static_assert(sizeof(struct wl_header) == 216, "the header has no holes");
 static_assert(sizeof(struct wl_thread) == 32, "a thread's entry has no holes");
 
 /* Flags of a command. */

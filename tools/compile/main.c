@@ -111,6 +111,7 @@ static int make_workload(const char *trace, const char *to, const struct compile
 			     &(struct output_about){ .slots = compiler_slots(compiler),
 						     .elapsed = elapsed,
 						     .order = order,
+						     .command = source_command(source),
 						     .calls = figures.calls,
 						     .without = figures.without });
 	if (stats)

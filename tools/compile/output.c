@@ -216,7 +216,7 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree,
 	u32 skip = offsetof(struct wl_header, hash) + sizeof(__le64), i;
 	struct wl_header header = {};
 	struct wl_thread *threads = xmalloc((out->streams + 1) * sizeof(*threads));
-	u64 entries = 0, used = 0;
+	u64 entries = 0, used = 0, command = texts_add(&out->texts, about->command);
 	struct lyings pieces = {};
 	struct stream tree_data = tree_part(out, tree, &entries, &pieces);
 	struct stream layout = layout_part(&pieces);
@@ -261,6 +261,7 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree,
 		.layout_at = cpu_to_le64(used + tree_data.used + out->texts.used),
 		.layout_bytes = cpu_to_le64(layout.used),
 		.calls = cpu_to_le64(about->calls),
+		.command = cpu_to_le64(command),
 	};
 	for (i = 0; i < WL_REASONS; i++)
 		header.without[i] = cpu_to_le64(about->without[i]);

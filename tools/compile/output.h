@@ -44,6 +44,7 @@ struct output_about { /* what the file's header says */
 	u32 slots; /* descriptors that the replay needs */
 	u64 elapsed; /* of the original, ns */
 	const char *order;
+	const char *command; /* that was recorded */
 	u64 calls; /* of the trace */
 	const u64 *without; /* of these, by enum wl_reason: what is no call of the replay */
 };

@@ -64,6 +64,7 @@ struct source {
 	u64 event_count;
 	u64 elapsed;
 	u64 missing;
+	char *command;
 	char *page_name;
 	u32 pending; /* whose call it is, after its exec has been given */
 	struct map living; /* by tid: the last thread that has begun */
@@ -346,6 +347,14 @@ static void load_files(struct source *s)
 	sqlite3_finalize(q);
 }
 
+static void load_command(struct source *s)
+{
+	sqlite3_stmt *q = query(s, "SELECT value FROM trace WHERE key = 'command'");
+
+	s->command = strdup(step(s, q) ? (const char *)sqlite3_column_text(q, 0) ?: "" : "");
+	sqlite3_finalize(q);
+}
+
 static void load_cwds(struct source *s)
 {
 	sqlite3_stmt *q = query(s, "SELECT key, value FROM trace WHERE key GLOB 'cwd.*'");
@@ -561,6 +570,7 @@ struct source *source_open(const char *path)
 	load_ofds(s);
 	load_files(s);
 	load_cwds(s);
+	load_command(s);
 	load_submissions(s);
 	load_horizon(s);
 	load_touched(s);
@@ -631,6 +641,7 @@ void source_close(struct source *s)
 	free(s->ofd);
 	free(s->file);
 	free(s->horizon);
+	free(s->command);
 	free(s);
 }
 
@@ -675,6 +686,11 @@ const char *source_cwd(const struct source *s, u32 pid)
 u64 source_elapsed(const struct source *s)
 {
 	return s->elapsed;
+}
+
+const char *source_command(const struct source *s)
+{
+	return s->command;
 }
 
 u64 source_missing(const struct source *s)

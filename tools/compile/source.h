@@ -114,6 +114,9 @@ const char *source_cwd(const struct source *s, u32 pid);
 
 u64 source_elapsed(const struct source *s);
 
+/* The command that was recorded, with its arguments; "": nobody said. */
+const char *source_command(const struct source *s);
+
 /* Calls that the trace has only as a number: lost, not understood, left out of an import. */
 u64 source_missing(const struct source *s);
 

@@ -63,6 +63,19 @@ static void write_differences(FILE *to, const struct replay_result *r)
 	fputs("\n  ],\n", to);
 }
 
+/* Arguments may be any bytes, and JSON is text. */
+static void write_program(FILE *to, const char *text)
+{
+	fputc('"', to);
+	for (; *text; text++) {
+		if ((u8)*text < 0x20 || (u8)*text >= 0x7f || *text == '"' || *text == '\\')
+			fprintf(to, "\\u%04x", (u8)*text);
+		else
+			fputc(*text, to);
+	}
+	fputc('"', to);
+}
+
 static void write_about(FILE *to, const struct workload *w, const struct report_about *about)
 {
 	const struct wl_header *header = (const struct wl_header *)w->data;
@@ -73,6 +86,8 @@ static void write_about(FILE *to, const struct workload *w, const struct report_
 	memcpy(order, header->order, sizeof(header->order));
 	fputs("  \"workload\": ", to);
 	write_text(to, about->workload);
+	fputs(",\n  \"program\": ", to);
+	write_program(to, w->text + le64_to_cpu(header->command));
 	fputs(",\n  \"target\": ", to);
 	write_text(to, about->target);
 	fputs(",\n  \"order\": ", to);

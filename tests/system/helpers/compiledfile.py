@@ -12,7 +12,7 @@ from typing import Any
 TREE = Path(__file__).resolve().parents[3]
 OPS_H = TREE / "tools/calls/workload-ops.h"
 OPERATIONS = re.findall(r'^OP\((\w+), "(\w*)"', OPS_H.read_text(), re.MULTILINE)
-HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ8Q")
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ8QQ")
 REASONS = [
     *("not-replayed", "without-a-disk", "only-in-order", "without-rights", "unknown", "left-out"),
     "missing",
@@ -64,7 +64,7 @@ def load(path: Path) -> list[list[dict[str, Any]]]:
 
 def trace_calls(path: Path) -> tuple[int, dict[str, int]]:
     """How many the trace had; which of them are none here, by reason."""
-    calls, *without = HEADER.unpack_from(path.read_bytes())[17:]
+    calls, *without = HEADER.unpack_from(path.read_bytes())[17:-1]
     return calls, {reason: n for reason, n in zip(REASONS, without, strict=True) if n}
 
 

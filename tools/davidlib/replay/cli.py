@@ -269,7 +269,7 @@ def _stalled(run: int, figures: dict[str, Any], workload: Path) -> int:
 def _compare(args: argparse.Namespace) -> int:
     results = compare.load([Path(path) for path in args.result])
     traces = [compare.Seen.of_trace(Path(path), args.disk) for path in args.trace or []]
-    found = compare.compare(results, args.capture_cost or 0, traces)
+    found = compare.compare(results, args.capture_cost or 0, traces, args.mixed)
     print("\n".join(comparison.as_text(found)))
     if args.page:
         Path(args.page).write_text(comparison.as_html(found), encoding="utf-8")
@@ -404,6 +404,7 @@ def add_parsers(sub: Commands) -> None:
     beside.add_argument(
         "--capture-cost", metavar="TIME", type=time_arg, help="a traced call took so much longer"
     )
+    beside.add_argument("--mixed", action="store_true", help="captures may be of different programs")
     beside.add_argument(
         "--trace",
         metavar="TRACE",

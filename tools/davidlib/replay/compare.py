@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,12 @@ def _captures(results: list[dict[str, Any]]) -> list[Run]:
     return list({run["workload"]: run for result in results for run in result["runs"]}.values())
 
 
+def _programs(results: list[dict[str, Any]]) -> list[str]:
+    """What was recorded; older results do not say it."""
+    said = (run.get("program") for result in results for run in result["runs"])
+    return list(dict.fromkeys(program for program in said if program))
+
+
 def _clock(results: list[dict[str, Any]]) -> float:
     return max((result["environment"].get("clock-ns") or 0 for result in results), default=0)
 
@@ -181,14 +188,22 @@ def _row(
     return Row(kind, calls, original, replay, quantiles, budget, -cost)
 
 
-def _rows(results: list[dict[str, Any]], plain: list[Run], cost: float) -> Iterator[Row]:
-    captures, clock = _captures(results), _clock(results)
+def _rows(
+    results: list[dict[str, Any]], plain: list[Run], cost: float, warnings: list[str]
+) -> Iterator[Row]:
+    captures, clock, whole = _captures(results), _clock(results), cost
     kinds = sorted({kind for run in plain for kind in run["calls"]})
     for kind in [ALL, *kinds]:
         originals = _values(captures, partial(_mean, kind=kind, which="original"))
         replays = _values(plain, partial(_mean, kind=kind, which="replay"))
         if not originals or not replays:
             continue
+        cost = whole if metrology.sample(originals).mean > whole else 0
+        if cost != whole:
+            took = f"took {metrology.sample(originals).mean / 1000:.3f} us"
+            if kind == ALL:
+                raise UserError(f"--capture-cost is {whole / 1000:.3f} us, and the original's calls {took}")
+            warnings.append(f"{kind} {took} in the original, no more than --capture-cost: not taken off")
         spreads = [run["calls"][kind]["replay"] for run in plain if kind in run["calls"]]
         calls = spreads[0]["n"] if spreads else plain[0]["made"]
         middle, high = (
@@ -223,14 +238,23 @@ def _procedure(results: list[dict[str, Any]], warnings: list[str]) -> dict[str, 
 
 
 def compare(
-    results: list[dict[str, Any]], cost: float = 0, traces: Sequence[Seen] = ()
+    results: list[dict[str, Any]], cost: float = 0, traces: Sequence[Seen] = (), mixed: bool = False
 ) -> Comparison:
-    """@cost: ns that each call of the original took longer because it was traced."""
+    """@cost: ns that each call of the original took longer because it was traced.
+
+    @mixed: captures may be of different programs.
+    """
     warnings: list[str] = []
+    programs = _programs(results)
+    if len(programs) > 1:
+        told = "captures of different programs: " + "; ".join(programs)
+        if not mixed:
+            raise UserError(f"{told}. --mixed compares them all the same")
+        warnings.append(told)
     plain = [run for result in results if not result["options"].get("add-delay") for run in result["runs"]]
     if not plain:
         raise UserError("all runs have delays put in on purpose: there is none to compare")
-    rows = list(_rows(results, plain, cost))
+    rows = list(_rows(results, plain, cost, warnings))
     if not rows:
         raise UserError("no call was made: there is nothing to compare")
     captures = _captures(results)
@@ -258,6 +282,11 @@ def compare(
     return Comparison(rows, elapsed, plain, len(captures), procedure, sensitivity, warnings, list(traces))
 
 
+def _plain(value: float) -> str:
+    """Two digits that count, and no exponent."""
+    return f"{Decimal(f'{value:.2g}'):f}"
+
+
 def verdict(comparison: Comparison) -> str:
     runs, row = comparison.runs, comparison.rows[0]
     compared, same = (sum(run[name] for run in runs) for name in ("compared", "same"))
@@ -278,7 +307,7 @@ def verdict(comparison: Comparison) -> str:
     elif not expanded:
         told = f"in each of {len(runs)} runs: nothing varies"
     else:
-        told = f"± {expanded:.2g} % (k = {row.combined.coverage:.2f})"
+        told = f"± {_plain(expanded)} % (k = {row.combined.coverage:.2f})"
     parts.append(f"time {100 * row.relative:+.2f} % {told}")
     return "fidelity: " + ", ".join(parts)
 
