@@ -347,7 +347,7 @@ static void load_files(struct source *s)
 	sqlite3_finalize(q);
 }
 
-static void load_command(struct source *s)
+static void load_recorded(struct source *s)
 {
 	sqlite3_stmt *q = query(s, "SELECT value FROM trace WHERE key = 'command'");
 
@@ -570,7 +570,7 @@ struct source *source_open(const char *path)
 	load_ofds(s);
 	load_files(s);
 	load_cwds(s);
-	load_command(s);
+	load_recorded(s);
 	load_submissions(s);
 	load_horizon(s);
 	load_touched(s);
