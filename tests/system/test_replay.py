@@ -671,9 +671,23 @@ def test_the_commands_say_how_much_of_the_trace_they_are_about(tmp_path: Path) -
     said = "7 of the trace's 11 calls, 64 %, are not in the workload: 2 only-in-order, 1 without-a-disk"
     done = call(DAVID, "compile", tmp_path / "t.db", "-o", tmp_path / "t.wl", status=2)
     assert said in done.stderr
-    done = call(DAVID, "replay", "--share-disk", "--timing", "afap", tmp_path / "t.wl", tmp_path / "target")
+    words = ["--share-disk", "--timing", "afap", tmp_path / "t.wl", tmp_path / "target"]
+    done = call(DAVID, "replay", *words, status=2)
+    assert "36 % of 11 calls are missing" in done.stderr
     assert "7 of the trace's 11 calls, 64 %, are not in the workload" in done.stderr
     assert "run 1: 100.000 % of 4 calls as in the original, 36.364 % of the trace's 11;" in done.stderr
+
+
+def test_what_the_replay_has_too_little_of_is_named(tmp_path: Path) -> None:
+    trace = Trace()
+    for i in range(40):
+        trace.open(at(1, i, i + 0.5), 3 + i, f"f{i}", EXCL | RW, ino=9 + i)
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    (tmp_path / "target").mkdir()
+    words = [DAVID, "replay", "--share-disk", "--timing", "afap", workload, tmp_path / "target"]
+    said = call("bash", "-c", 'ulimit -n 25; exec "$@"', "bash", *words, status=2).stderr
+    assert re.search(r"run 1: \d+ calls failed with EMFILE: .* up to 40 descriptors, the limit is 25 ", said)
 
 
 def test_files_are_laid_out_by_their_places(tmp_path: Path) -> None:

@@ -7,6 +7,12 @@ const char *const outcome_names[OUTCOMES] = {
 	"same", "other-error", "unexpected-success", "unexpected-failure", "other-number",
 };
 
+const char *const shortage_names[SHORTAGES] = {
+	"too-few-descriptors",
+	"no-room",
+	"no-memory",
+};
+
 static u32 bin_of(u64 value)
 {
 	u32 log;
@@ -83,6 +89,31 @@ double spread_deviation(const struct spread *s)
 	return s->n > 1 ? root((s->squares - s->n * mean * mean) / (s->n - 1)) : 0;
 }
 
+static enum shortage shortage_of(s64 result)
+{
+	switch (-result) {
+	case EMFILE:
+	case ENFILE:
+		return TOO_FEW_DESCRIPTORS;
+	case ENOSPC:
+	case EDQUOT:
+		return NO_ROOM;
+	case ENOMEM:
+		return NO_MEMORY;
+	default:
+		return SHORTAGES;
+	}
+}
+
+void counted_outcome(struct counted *c, enum outcome as, s64 result)
+{
+	enum shortage shortage = shortage_of(result);
+
+	c->outcome[as]++;
+	if (as != SAME && shortage != SHORTAGES)
+		c->shortage[shortage]++;
+}
+
 static void add_to(struct spread **s, u64 value, struct spread *room)
 {
 	if (!*s)
@@ -135,6 +166,8 @@ void counted_merge(struct counted *to, const struct counted *from)
 
 	for (i = 0; i < OUTCOMES; i++)
 		to->outcome[i] += from->outcome[i];
+	for (i = 0; i < SHORTAGES; i++)
+		to->shortage[i] += from->shortage[i];
 	to->late += from->late;
 	to->read += from->read;
 	to->written += from->written;

@@ -25,12 +25,23 @@ enum outcome {
 	OUTCOMES,
 };
 
+/* What the replay had too little of, where the original had enough. */
+enum shortage {
+	TOO_FEW_DESCRIPTORS,
+	NO_ROOM, /* on the disk, or in a quota */
+	NO_MEMORY,
+	SHORTAGES,
+};
+
+extern const char *const shortage_names[SHORTAGES];
+
 #define COUNTED_ROOM (2 * WL_OPS)
 
 extern const char *const outcome_names[OUTCOMES];
 
 struct counted {
 	u64 outcome[OUTCOMES];
+	u64 shortage[SHORTAGES]; /* calls that failed for it */
 	u64 read; /* bytes */
 	u64 written;
 	u64 touched; /* of mapped files */
@@ -47,6 +58,7 @@ void spread_merge(struct spread *to, const struct spread *from);
 u64 spread_quantile(const struct spread *s, u32 thousandths);
 double spread_deviation(const struct spread *s);
 
+void counted_outcome(struct counted *c, enum outcome as, s64 result);
 void counted_call(struct counted *c, u8 op, u64 time, u64 original);
 /* What a command has moved. */
 void counted_bytes(struct counted *c, u8 op, s64 result);

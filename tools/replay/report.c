@@ -183,6 +183,24 @@ static void write_wait(FILE *to, const struct workload *w, const struct wait *wa
 		fprintf(to, "\"for\": \"%s\"}", waited_for(wait));
 }
 
+static void write_shortages(FILE *to, const struct workload *w, const struct counted *c)
+{
+	const char *between = "";
+	struct rlimit limit = {};
+	u32 i;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	fprintf(to, "  \"descriptors\": %u,\n  \"descriptors-limit\": %" PRIu64
+		",\n  \"shortages\": {", w->slots, (u64)limit.rlim_cur);
+	for (i = 0; i < SHORTAGES; i++) {
+		if (!c->shortage[i])
+			continue;
+		fprintf(to, "%s\"%s\": %" PRIu64, between, shortage_names[i], c->shortage[i]);
+		between = ", ";
+	}
+	fputs("},\n", to);
+}
+
 /* When nothing could go on, and when no thread went on though one could. */
 static void write_waits(FILE *to, const struct workload *w, const struct waiting *waiting)
 {
@@ -228,6 +246,7 @@ void report_write(FILE *to, const struct workload *w, const struct replay_result
 	write_waits(to, w, about->waiting);
 	for (i = 0; i < OUTCOMES; i++)
 		fprintf(to, "  \"%s\": %" PRIu64 ",\n", outcome_names[i], r->counted.outcome[i]);
+	write_shortages(to, w, &r->counted);
 	if (about->judged)
 		fprintf(to,
 			"  \"order-violations\": %" PRIu64 ",\n  \"first-violation\": %u,\n"

@@ -334,7 +334,7 @@ static void run_compare(struct worker *worker, const struct wl_command *c, s64 r
 		return;
 	outcome = outcome_of(c, result);
 	worker->compared++;
-	worker->counted.outcome[outcome]++;
+	counted_outcome(&worker->counted, outcome, result);
 	worker->same += outcome == SAME && c->op != WL_TOUCH;
 	if (outcome != SAME)
 		note_difference(worker, c, result);

@@ -147,7 +147,12 @@ def _line(figures: dict[str, Any]) -> str:
         if calls and figures["not-in-workload"]:
             share += f", {100 * figures['trace-same'] / calls:.3f} % of the trace's {calls}"
     seconds = [figures[name] / 1e9 for name in ("elapsed", "original-elapsed")]
-    return f"{share}; {seconds[0]:.6f} s, the original {seconds[1]:.6f} s"
+    told = f"{share}; {seconds[0]:.6f} s, the original {seconds[1]:.6f} s"
+    if seconds[1]:
+        told += f", a ratio of {seconds[0] / seconds[1]:.3g}"
+    if figures["timing"] == "afap" and "idle" in figures:
+        told += f"; for {figures['idle'] / 1e9:.6f} s of these no thread ran"
+    return told
 
 
 def disk_of(place: Path) -> str | None:
@@ -212,6 +217,8 @@ def _replay(args: argparse.Namespace) -> int:
         figures = programs.run(workload, place, _options(args, run))
         if not run:
             say(f"{workload}: {_in_workload(figures['trace-calls'], figures['not-in-workload'])}")
+            missing = {key: figures["not-in-workload"].get(key, 0) for key in (*LEFT_OUT, "missing")}
+            status = losses.status(str(workload), losses.Losses(missing, figures["trace-calls"]))
         asked = disks.between(before, disks.counts()).get(name) if name else None
         if name:
             figures["disk"] = dict(zip(disks.FIELDS, asked or [0] * len(disks.FIELDS), strict=True))
@@ -219,9 +226,8 @@ def _replay(args: argparse.Namespace) -> int:
         for different in figures["differences"][:5] if not run else []:
             say("record {record}: {call} gave {got}, in the original {expected}".format(**different))
         runs.append(figures)
-        status = max(
-            status, _differing(run, figures, args.on_mismatch == "ignore"), _stalled(run, figures, workload)
-        )
+        same = _differing(run, figures, args.on_mismatch == "ignore")
+        status = max(status, same, _stalled(run, figures, workload), _short(run, figures))
     result = {
         "kind": "replay",
         "cold": args.cold,
@@ -252,6 +258,21 @@ def _differing(run: int, figures: dict[str, Any], ignored: bool = False) -> int:
     differ = figures["compared"] - figures["same"]
     found = losses.Losses({"differ": differ}, figures["compared"])
     return losses.status(f"run {run + 1}", found, "came to another result")
+
+
+SHORTAGES = {
+    "too-few-descriptors": "EMFILE: the workload uses up to {descriptors} descriptors, the limit is "
+    "{descriptors-limit} (ulimit -n)",
+    "no-room": "ENOSPC: TARGET's disk, or a quota, is full",
+    "no-memory": "ENOMEM: there is too little memory",
+}
+
+
+def _short(run: int, figures: dict[str, Any]) -> int:
+    """The exit status of a run: had it what the original had?"""
+    for name, count in figures["shortages"].items():
+        say(f"run {run + 1}: {count} calls failed with {SHORTAGES[name].format(**figures)}")
+    return NOT_BELIEVABLE if figures["shortages"] else 0
 
 
 def _stalled(run: int, figures: dict[str, Any], workload: Path) -> int:
