@@ -431,6 +431,29 @@ def test_what_the_original_had_no_right_to_do_is_not_tried(tmp_path: Path) -> No
     assert run["same"] == run["made"] == 1 and not list((tmp_path / "target").rglob("[fn]"))
 
 
+def test_names_in_a_root_or_on_a_mount_of_the_program_s_own_are_counted(tmp_path: Path) -> None:
+    """Nobody knows what they lead to: the tree has none of them, and others' names stay what they are."""
+    trace = Trace()
+    trace.thread(2, flags=0)
+    trace.call(at(2, 1, 2), "chroot", 0, 0, paths=("jail",), ino=7, mode=ordercases.DIR)
+    trace.name(at(2, 2, 3), "unlink", 0, "/f", ino=8)
+    trace.open(at(2, 3, 4), 3, "/g", EXCL | RW, ino=20)
+    trace.io(at(2, 4, 5), "write", 3, 10)
+    trace.call(at(2, 5, 6), "close", 0, 3)
+    trace.call(at(1, 1, 7), "mount", 0, 0, 0, 0, 0, 0, paths=("none", "m"))
+    trace.name(at(1, 8, 9), "stat", 0, "m/h", ino=21)
+    trace.name(at(1, 10, 11), "stat", 0, "/f", ino=8)
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    calls, without = compiledfile.trace_calls(workload)
+    assert (calls, without["elsewhere"]) == (8, 7)
+    run = once(workload, tmp_path / "target", "--timing", "afap")
+    assert run["same"] == run["compared"] == 1
+    assert [path.name for path in (tmp_path / "target").rglob("*") if not path.is_dir()] == ["f"]
+    said = call(DAVID, "compile", tmp_path / "t.db", "-o", tmp_path / "u.wl", status=2).stderr
+    assert "7 elsewhere" in said
+
+
 def test_a_file_that_was_found_through_a_link_first_is_there_once(tmp_path: Path) -> None:
     """And again by the link, after that was read: neither name is a hard link to the other."""
     trace = Trace()
@@ -465,7 +488,7 @@ def test_a_call_that_takes_long_does_not_hold_up_the_compiler(tmp_path: Path) ->
 
 # Hostile files.
 
-HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ8QQ")
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ9QQ")
 
 
 def number(value: int) -> bytes:
@@ -503,7 +526,7 @@ def hand_made(
     slots: int = 4,
     layout: list[tuple[int, int, int, int]] | tuple[()] = (),
     process: int = 0,
-    calls: tuple[int, ...] = (1, 0, 0, 0, 0, 0, 0, 0),
+    calls: tuple[int, ...] = (1, 0, 0, 0, 0, 0, 0, 0, 0),
 ) -> Path:
     """A compiled trace of one thread, written by hand; texts begin at 1, each with a 0."""
     names, stream = operations(), b""
@@ -532,7 +555,7 @@ def hand_made(
     lies = len(layout), at_tree + len(entries) + len(text), len(pieces)
     rest = thread + stream + entries + text + pieces
     tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies, *calls, 0)[16:] + rest
-    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 7, hashed(tail)) + tail)
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 8, hashed(tail)) + tail)
     return out
 
 
@@ -591,11 +614,11 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         "piece 0 of the layout",
     ),
     "more calls left out than there were": (
-        {"commands": [("SYNC", [])], "calls": (5, 2, 0, 0, 0, 0, 0, 4)},
+        {"commands": [("SYNC", [])], "calls": (5, 2, 0, 0, 0, 0, 0, 0, 4)},
         "it leaves out more calls than the trace had",
     ),
     "calls left out that add up to less than one": (
-        {"commands": [("SYNC", [])], "calls": (5, HUGE, HUGE, 0, 0, 0, 0, 0)},
+        {"commands": [("SYNC", [])], "calls": (5, HUGE, HUGE, 0, 0, 0, 0, 0, 0)},
         "it leaves out more calls than the trace had",
     ),
     "a gap of 2^63": (

@@ -18,6 +18,7 @@ const char *const wl_reasons[WL_REASONS] = {
 	[BECAUSE_UNKNOWN] = "unknown",
 	[BECAUSE_LEFT_OUT] = "left-out",
 	[BECAUSE_MISSING] = "missing",
+	[BECAUSE_ELSEWHERE] = "elsewhere",
 };
 
 static char problem[200];

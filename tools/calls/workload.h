@@ -14,7 +14,7 @@
 #include "../../dm-david/portable/portable.h"
 
 #define WL_MAGIC 0x4b4c5744u /* "DWLK" */
-#define WL_VERSION 7
+#define WL_VERSION 8
 #define WL_ARGS 5
 #define WL_THREADS_MAX 0x4000u
 #define WL_SLOTS_MAX 0x100000u
@@ -47,6 +47,7 @@ enum wl_reason { /* why a call of the trace is no call here */
 	BECAUSE_UNKNOWN, /* it is not in the table of calls, or another architecture's */
 	BECAUSE_LEFT_OUT, /* by --from, --to, --only, --root */
 	BECAUSE_MISSING, /* the trace itself has it only as a number: lost, not understood */
+	BECAUSE_ELSEWHERE, /* a name in a root, or on a mount, of the program's own */
 	WL_REASONS,
 };
 
@@ -84,7 +85,7 @@ struct wl_thread {
 	__le32 zero;
 };
 
-static_assert(sizeof(struct wl_header) == 216, "the header has no holes");
+static_assert(sizeof(struct wl_header) == 224, "the header has no holes");
 static_assert(sizeof(struct wl_thread) == 32, "a thread's entry has no holes");
 
 /* Flags of a command. */

@@ -56,18 +56,24 @@ static void count(struct compiler *c)
 	if (wl_is_call(g->op))
 		return;
 	/* Without its open, a descriptor looks like one of a file that has no disk. */
-	if (reason == BECAUSE_KERNEL && g->opened_outside)
-		reason = BECAUSE_LEFT_OUT;
+	if (reason == BECAUSE_KERNEL && g->outside)
+		reason = g->outside - 1;
 	c->figures.without[reason]++;
+}
+
+/* What the call has opened is not replayed, and why. */
+static void note_left_out(struct compiler *c, enum wl_reason reason)
+{
+	u32 ofd;
+
+	for (ofd = c->making.ofd_before; ofd < c->world.ofd_count; ofd++)
+		*map_at(&c->left_out, ofd + 1) = reason + 1;
 }
 
 static void leave_out(struct compiler *c)
 {
-	u32 ofd;
-
 	c->figures.without[BECAUSE_LEFT_OUT]++;
-	for (ofd = c->making.ofd_before; ofd < c->world.ofd_count; ofd++)
-		*map_at(&c->left_out, ofd + 1) = 1;
+	note_left_out(c, BECAUSE_LEFT_OUT);
 }
 
 static void add_other(struct compiler *c)
@@ -165,7 +171,7 @@ static void begin(struct compiler *c, const struct source_item *item)
 	g->futex = 0;
 	g->other_op = 0;
 	g->last_close = false;
-	g->opened_outside = false;
+	g->outside = 0;
 	memset(g->args, 0, sizeof(g->args));
 	uses_clear(&c->uses);
 	c->world.event = item->event;
@@ -240,8 +246,10 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	adopt_descriptor(c);
 	path_find(c, &g->first, 'p');
 	path_find(c, &g->second, 'P');
+	elsewhere_follow(c);
+	g->hidden = elsewhere_hides(c);
 	use = wanted(c);
-	if (use) {
+	if (use && !g->hidden) {
 		path_rebase(c->root, &g->first);
 		path_rebase(c->root, &g->second);
 		path_use_names(c);
@@ -249,11 +257,15 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	g->ofd_before = c->world.ofd_count;
 	note_closes(c, use);
 	effect_of(&c->world, &g->about);
-	g->opened_outside = g->about.ofd && *map_at(&c->left_out, g->about.ofd->id);
+	g->outside = g->about.ofd ? *map_at(&c->left_out, g->about.ofd->id) : 0;
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
 		g->last_close = g->about.ofd->refs == 1;
-	if (use)
+	if (use && g->hidden) {
+		choose_none(c, BECAUSE_ELSEWHERE);
+		note_left_out(c, BECAUSE_ELSEWHERE);
+	} else if (use) {
 		choose(c);
+	}
 	mapped_follow(c);
 	follow_link(c, item);
 	if (use && g->last_close && slots_of(&c->slots, g->about.ofd) != NO_SLOT)
@@ -278,6 +290,7 @@ static void take_fork(struct compiler *c, const struct source_item *item)
 		parent = world_thread(&c->world, source_thread(c->source, item->thread)->tid);
 		child = world_fork(&c->world, parent, made->tid, item->flags);
 		*map_at(&c->umasks, child->process->id) = *map_at(&c->umasks, parent->process->id);
+		elsewhere_fork(&c->elsewhere, parent->process->id, child->process->id, item->flags);
 		if (child->process == parent->process) {
 			c->figures.shared++;
 			*map_at(&c->threads, made->tid) = c->place[item->other] + 1;
@@ -399,6 +412,7 @@ void compiler_free(struct compiler *c)
 	uses_free(&c->uses);
 	slots_free(&c->slots);
 	closes_free(&c->closes);
+	elsewhere_free(&c->elsewhere);
 	output_free(&c->output);
 	tree_free(&c->tree);
 	map_free(&c->left_out);

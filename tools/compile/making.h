@@ -5,6 +5,7 @@
 
 #include "closes.h"
 #include "compiler.h"
+#include "elsewhere.h"
 #include "mapped.h"
 #include "slots.h"
 #include "submitted.h"
@@ -41,7 +42,8 @@ struct making {
 	bool other_first;
 	u32 other_slot;
 	bool last_close;
-	bool opened_outside; /* its descriptor's open was left out */
+	u32 outside; /* 1 + why its descriptor's open was left out; 0: it was not */
+	bool hidden; /* its names lead elsewhere */
 };
 
 struct compiler {
@@ -54,13 +56,14 @@ struct compiler {
 	struct uses uses;
 	struct slots slots;
 	struct closes closes;
+	struct elsewhere elsewhere;
 	struct submitted submitted;
 	struct mapped mapped;
 	struct output output;
 	struct tree tree;
 	struct compile_figures figures;
 	u32 *place; /* replay threads */
-	struct map left_out; /* by open file description: its open was left out */
+	struct map left_out; /* by open file description: 1 + why its open was left out */
 	struct map fifos; /* by file: 1 + number of its pipe (slots_set_end()) */
 	struct map umasks; /* by process: 1 + umask */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */

@@ -829,6 +829,20 @@ static void make_record(struct source *s)
 	s->item.record = r;
 }
 
+void source_hide_names(struct source *s)
+{
+	struct tracefile_record *r = (struct tracefile_record *)s->record;
+	u32 at = sizeof(*r);
+
+	while (at + sizeof(struct tracefile_blob) <= r->length) {
+		struct tracefile_blob *blob = (struct tracefile_blob *)((u8 *)s->record + at);
+
+		if (blob->kind == TRACEFILE_PATH || blob->kind == TRACEFILE_PATH2)
+			blob->kind = 0;
+		at += sizeof(*blob) + ((blob->length + 3) & ~3u);
+	}
+}
+
 static const struct source_item *fork_item(struct source *s, u32 thread)
 {
 	struct source_thread *t = &s->thread[thread];

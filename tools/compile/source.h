@@ -97,6 +97,9 @@ const struct source_ofd *source_ofd(const struct source *s, u32 ofd);
  */
 bool source_page(struct source *s, u64 event, struct source_touch *touch);
 
+/* The call's record has no names from now on. */
+void source_hide_names(struct source *s);
+
 /* Does the trace say at all which pages were touched? */
 bool source_has_touches(const struct source *s);
 

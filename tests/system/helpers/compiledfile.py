@@ -12,10 +12,11 @@ from typing import Any
 TREE = Path(__file__).resolve().parents[3]
 OPS_H = TREE / "tools/calls/workload-ops.h"
 OPERATIONS = re.findall(r'^OP\((\w+), "(\w*)"', OPS_H.read_text(), re.MULTILINE)
-HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ8QQ")
+HEADER = struct.Struct("<IIQIIQQQQQQQQ32sQQQ9QQ")
 REASONS = [
     *("not-replayed", "without-a-disk", "only-in-order", "without-rights", "unknown", "left-out"),
     "missing",
+    "elsewhere",
 ]
 THREAD = struct.Struct("<QQIIII")
 

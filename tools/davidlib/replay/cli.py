@@ -62,7 +62,7 @@ def _compile(args: argparse.Namespace) -> int:
 
 
 # Calls of the trace that the compiled one has not, though nobody asked for it and a disk may have been used.
-LEFT_OUT = ("unknown", "not-replayed", "without-rights")
+LEFT_OUT = ("unknown", "not-replayed", "without-rights", "elsewhere")
 # Why a call of the trace is none of the workload (tools/calls/workload.h: enum wl_reason).
 REASONS = ("only-in-order", "without-a-disk", "left-out", *LEFT_OUT, "missing")
 
