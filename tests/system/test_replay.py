@@ -276,7 +276,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A replayer that leaves out the waits of one record."""
     out = tmp_path_factory.mktemp("planted") / "planted"
     sources = sorted((TREE / "tools/replay").glob("*.c"))
-    sources += [TREE / "tools/calls/workload.c", *sorted((TREE / "tools/common").glob("*.c"))]
+    sources += sorted((TREE / "tools/calls").glob("workload*.c"))
+    sources += sorted((TREE / "tools/common").glob("*.c"))
     flags = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-DREPLAY_PLANT", "-pthread"]
     call("cc", *flags, "-o", out, *sources)
     return out
@@ -431,6 +432,39 @@ def test_what_the_original_had_no_right_to_do_is_not_tried(tmp_path: Path) -> No
     assert run["same"] == run["made"] == 1 and not list((tmp_path / "target").rglob("[fn]"))
 
 
+def test_a_read_that_is_under_way_at_the_end_waits_for_nobody(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.call(at(1, 1, 2), "pipe", 0, 0, blobs=ordercases.ends(3, 4))
+    trace.thread(2)
+    trace.io(at(1, 8, 9), "write", 4, 21)
+    trace.io(at(2, 3, 10), "read", 3, 21)
+    trace.finish(tmp_path / "t.db")
+    for to, made in ((5 * STEP, 1), (20 * STEP, 3)):
+        said = call(COMPILE, "--stats", "--to", to, tmp_path / "t.db", tmp_path / "t.wl").stdout
+        assert "starved 0\n" in said
+        run = once(tmp_path / "t.wl", tmp_path / "target", "--timing", "afap")
+        assert (run["stalls"], run["made"], run["same"]) == (0, made, made)
+
+
+def test_a_read_of_a_pipe_that_nobody_writes_to_is_named_at_once(tmp_path: Path) -> None:
+    """By the compiler; the replay does not stand still for it, and says what was waited for."""
+    trace = Trace()
+    trace.call(at(1, 1, 2), "pipe", 0, 0, blobs=ordercases.ends(3, 4))
+    trace.thread(2)
+    trace.io(at(2, 3, 4), "read", 3, 21)
+    trace.name(at(1, 5, 6), "stat", 0, "f", ino=9)
+    trace.finish(tmp_path / "t.db")
+    said = call(DAVID, "compile", tmp_path / "t.db", "-o", tmp_path / "t.wl", status=2).stderr
+    assert "1 reads of pipes wait for what nobody writes; the first is record 2, of 21 bytes" in said
+    run = once(tmp_path / "t.wl", tmp_path / "target", "--timing", "afap")
+    assert run["stalls"] == 1 and run["stalled"][0]["record"] == 2
+    assert [one["got"] for one in run["differences"]] == [-110]
+    shutil.rmtree(tmp_path / "target")
+    (tmp_path / "target").mkdir()
+    said = call(DAVID, "replay", "--share-disk", tmp_path / "t.wl", tmp_path / "target", status=2).stderr
+    assert "record 2: DRAIN waits for what nobody writes to a pipe, or its end" in said
+
+
 def test_names_in_a_root_or_on_a_mount_of_the_program_s_own_are_counted(tmp_path: Path) -> None:
     """Nobody knows what they lead to: the tree has none of them, and others' names stay what they are."""
     trace = Trace()
@@ -517,6 +551,16 @@ def hashed(data: bytes) -> int:
     return value
 
 
+def stream_of(commands: list[tuple[str, list[int]]], deps: Any) -> bytes:
+    names, stream = operations(), b""
+    for name, args in commands:
+        stream += bytes([names.index(name), 0])
+        stream += number(fold(1)) + number(0) * 3 + number(0) + number(len(deps))
+        stream += b"".join(number(thread) + number(count) for thread, count in deps)
+        stream += b"".join(number(arg) for arg in args)
+    return stream
+
+
 def hand_made(
     out: Path,
     commands: list[tuple[str, list[int]]],
@@ -526,25 +570,28 @@ def hand_made(
     slots: int = 4,
     layout: list[tuple[int, int, int, int]] | tuple[()] = (),
     process: int = 0,
+    more: list[tuple[tuple[str, list[int]], list[tuple[int, int]]]] | tuple[()] = (),
     calls: tuple[int, ...] = (1, 0, 0, 0, 0, 0, 0, 0, 0),
 ) -> Path:
-    """A compiled trace of one thread, written by hand; texts begin at 1, each with a 0."""
-    names, stream = operations(), b""
-    for name, args in commands:
-        stream += bytes([names.index(name), 0])
-        stream += number(fold(1)) + number(0) * 3 + number(0) + number(len(deps))
-        stream += b"".join(number(thread) + number(count) for thread, count in deps)
-        stream += b"".join(number(arg) for arg in args)
+    """A compiled trace, written by hand; texts begin at 1, each with a 0.
+
+    Of one thread; @more: others, each with a command, and what that waits for.
+    """
+    streams = [stream_of(commands, deps), *(stream_of([one], waits) for one, waits in more)]
+    stream = b"".join(streams)
     entries = b"".join(number(value) for entry in tree for value in entry)
     pieces = b"".join(number(value) for piece in layout for value in piece)
     text = b"\0" + b"".join(text.encode() + b"\0" for text in texts)
-    at_commands = HEADER.size + 32
-    thread = struct.pack("<QQIIII", at_commands, len(stream), len(commands), 0, process, 0)
+    at_commands = at = HEADER.size + 32 * len(streams)
+    thread = b""
+    for count, one in zip([len(commands), *[1] * len(more)], streams, strict=True):
+        thread += struct.pack("<QQIIII", at, len(one), count, 0, process, 0)
+        at += len(one)
     at_tree = at_commands + len(stream)
     fields = [
-        1,
+        len(streams),
         slots,
-        len(commands),
+        len(commands) + len(more),
         1,
         len(tree),
         at_tree,
@@ -574,6 +621,14 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "it waits for itself": (
         {"commands": [("SYNC", [])], "deps": [(0, 1)]},
         "record 1: waits for what never",
+    ),
+    "three wait for each other": (
+        {
+            "commands": [("SYNC", [])],
+            "deps": [(1, 1)],
+            "more": [(("SYNC", []), [(2, 1)]), (("SYNC", []), [(0, 1)])],
+        },
+        "record 1: waits for what waits for it: for record 1, that for record 1",
     ),
     "it waits for no thread": ({"commands": [("SYNC", [])], "deps": [(9, 1)]}, "record 1: waits for what"),
     "a file of 2^63": (

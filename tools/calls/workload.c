@@ -397,6 +397,8 @@ static const char *check_thread(struct workload *w, u32 thread, u64 *commands)
 		if (!wl_next(&cursor, &command))
 			return wrong("record %u or the one after it: broken", cursor.event);
 		w->removes |= command.op == WL_RMDIR;
+		w->pipes |= command.op == WL_PIPE || command.op == WL_PAIR ||
+			    command.op == WL_OPEN_FIFO;
 		said = check_args(w, &command) ?: check_mapping(&command) ?:
 			       check_deps(w, &command, thread);
 		if (said)
@@ -406,95 +408,6 @@ static const char *check_thread(struct workload *w, u32 thread, u64 *commands)
 		return wrong("thread %u has more than its commands", thread);
 	*commands += le32_to_cpu(t->commands);
 	return NULL;
-}
-
-struct runner { /* of a thread, without doing anything */
-	struct wl_cursor cursor;
-	struct wl_command command; /* the next one */
-	u32 done;
-	u32 dep; /* of its dependencies, how many are met */
-	const u8 *next_dep;
-	u32 waits; /* 1 + who waits for this one: a list */
-	u32 next_waiting;
-};
-
-static void load_command(struct runner *r, const struct wl_thread *t)
-{
-	if (r->done < le32_to_cpu(t->commands) && wl_next(&r->cursor, &r->command)) {
-		r->dep = 0;
-		r->next_dep = r->command.dep;
-	}
-}
-
-/* Who waits for @thread may go on: onto the stack. */
-static u32 wake(struct runner *runners, u32 thread, u32 *stack, u32 depth)
-{
-	u32 at = runners[thread].waits;
-
-	runners[thread].waits = 0;
-	while (at) {
-		stack[depth++] = at - 1;
-		at = runners[at - 1].next_waiting;
-	}
-	return depth;
-}
-
-/* As far as the thread gets. Has it done anything? */
-static bool run_thread(const struct workload *w, struct runner *runners, u32 thread)
-{
-	struct runner *r = &runners[thread];
-	u32 all = le32_to_cpu(w->thread[thread].commands), before = r->done, other, count;
-
-	while (r->done < all) {
-		while (r->dep < r->command.deps) {
-			const u8 *at = r->next_dep;
-
-			wl_dep(&at, w->data + w->size, &other, &count);
-			if (runners[other].done < count) {
-				r->next_waiting = runners[other].waits;
-				runners[other].waits = thread + 1;
-				return r->done > before;
-			}
-			r->next_dep = at;
-			r->dep++;
-		}
-		r->done++;
-		load_command(r, &w->thread[thread]);
-	}
-	return r->done > before;
-}
-
-/* Can all commands be done, in any way? */
-static const char *check_order(const struct workload *w)
-{
-	struct runner *runners = calloc(w->threads + 1, sizeof(*runners));
-	u32 *stack = malloc((w->threads + 1) * sizeof(*stack)), depth = 0, i;
-	const char *said = NULL;
-
-	if (!runners || !stack) {
-		free(runners);
-		free(stack);
-		return "there is no memory to look at it";
-	}
-	for (i = 0; i < w->threads; i++) {
-		runners[i].cursor = wl_commands(w, i);
-		load_command(&runners[i], &w->thread[i]);
-		stack[depth++] = i;
-	}
-	while (depth) {
-		u32 thread = stack[--depth];
-
-		if (run_thread(w, runners, thread))
-			depth = wake(runners, thread, stack, depth);
-	}
-	for (i = 0; i < w->threads && !said; i++) {
-		if (runners[i].done < le32_to_cpu(w->thread[i].commands))
-			said = wrong("record %u: waits for what waits for it",
-				     runners[i].command.event);
-	}
-	free(runners);
-	free(stack);
-	return said;
 }
 
 const char *wl_check(struct workload *w, const void *data, u64 size)
@@ -507,7 +420,7 @@ const char *wl_check(struct workload *w, const void *data, u64 size)
 		said = check_thread(w, i, &commands);
 	if (!said && commands != w->commands)
 		said = "it has another number of commands than it says";
-	return said ?: check_order(w);
+	return said ?: wl_check_order(w);
 }
 
 const char *wl_check_all(struct workload *w, const void *data, u64 size)

@@ -140,6 +140,13 @@ struct wl_piece {
 	u64 length;
 };
 
+/* Reads of pipes that wait for what nobody writes, whatever the order. */
+struct wl_starved {
+	u64 count;
+	u32 event; /* of the first one */
+	u64 bytes; /* that it waits for; 1 for the end, too */
+};
+
 struct workload {
 	const u8 *data;
 	u64 size;
@@ -154,6 +161,8 @@ struct workload {
 	u64 text_bytes;
 	u64 length_max; /* of all reads and writes */
 	bool removes; /* directories */
+	bool pipes; /* makes some */
+	struct wl_starved starved;
 };
 
 /*
@@ -161,6 +170,12 @@ struct workload {
  * static.
  */
 const char *wl_check(struct workload *w, const void *data, u64 size);
+
+/*
+ * workload-order.c: can all commands be done? NULL, or the commands that wait for each other. What
+ * each command asks for has been checked. Into @w->starved what waits for a pipe in vain.
+ */
+const char *wl_check_order(struct workload *w);
 
 /* The same, and the hash. */
 const char *wl_check_all(struct workload *w, const void *data, u64 size);

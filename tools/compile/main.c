@@ -38,7 +38,7 @@ static void watch(void *arg, u64 event, const struct dep *dep)
 	       order_rule_of(dep->why, w->rules), name, dep->kept ? "" : " (implied by another)");
 }
 
-static void print_stats(struct compiler *c, u64 bytes, u64 elapsed)
+static void print_stats(struct compiler *c, u64 bytes, u64 elapsed, u64 starved)
 {
 	const struct output *out = compiler_output(c);
 	struct order_figures order = order_figures(compiler_order(c));
@@ -64,6 +64,7 @@ static void print_stats(struct compiler *c, u64 bytes, u64 elapsed)
 	printf("tree-files %u\n", guesses.files);
 	printf("guessed-sizes %u\n", guesses.sizes);
 	printf("guessed-types %u\n", guesses.types);
+	printf("starved %" PRIu64 "\n", starved);
 	printf("elapsed-ns %" PRIu64 "\n", elapsed);
 	printf("bytes %" PRIu64 "\n", bytes);
 	for (op = 0; op < WL_OPS; op++) {
@@ -93,6 +94,7 @@ static int make_workload(const char *trace, const char *to, const struct compile
 	u64 elapsed = source_elapsed(source), bytes;
 	struct compile_figures figures;
 	struct tree_guesses guesses;
+	struct wl_starved starved;
 	char order[32];
 
 	w->uses = compiler_uses(compiler);
@@ -113,9 +115,15 @@ static int make_workload(const char *trace, const char *to, const struct compile
 						     .order = order,
 						     .command = source_command(source),
 						     .calls = figures.calls,
-						     .without = figures.without });
+						     .without = figures.without },
+			     &starved);
 	if (stats)
-		print_stats(compiler, bytes, elapsed);
+		print_stats(compiler, bytes, elapsed, starved.count);
+	if (starved.count)
+		fprintf(stderr,
+			"david-compile: %" PRIu64 " reads of pipes wait for what nobody writes;"
+			" the first is record %u, of %" PRIu64 " bytes\n",
+			starved.count, starved.event, starved.bytes);
 	guesses = tree_guesses(compiler_tree(compiler));
 	print_guesses(&guesses);
 	if (figures.mapped)

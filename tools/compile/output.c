@@ -211,7 +211,7 @@ static void *output_append(void *whole, u64 *used, const void *data, u64 bytes)
 }
 
 u64 output_write(struct output *out, const char *path, const struct tree *tree,
-		 const struct output_about *about)
+		 const struct output_about *about, struct wl_starved *starved)
 {
 	u32 skip = offsetof(struct wl_header, hash) + sizeof(__le64), i;
 	struct wl_header header = {};
@@ -221,6 +221,8 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree,
 	struct stream tree_data = tree_part(out, tree, &entries, &pieces);
 	struct stream layout = layout_part(&pieces);
 	u8 *whole = NULL;
+	struct workload made;
+	const char *said;
 	FILE *file;
 
 	whole = output_append(whole, &used, &header, sizeof(header));
@@ -272,6 +274,10 @@ u64 output_write(struct output *out, const char *path, const struct tree *tree,
 	memcpy(whole, &header, sizeof(header));
 	header.hash = cpu_to_le64(wl_hash(whole + skip, used - skip));
 	memcpy(whole, &header, sizeof(header));
+	said = wl_check(&made, whole, used);
+	if (said)
+		die("%s: %s", path, said);
+	*starved = made.starved;
 	file = fopen(path, "wbe");
 	if (!file)
 		die("%s: %s", path, strerror(errno));

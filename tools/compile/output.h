@@ -49,8 +49,11 @@ struct output_about { /* what the file's header says */
 	const u64 *without; /* of these, by enum wl_reason: what is no call of the replay */
 };
 
-/* Returns the file's size. */
+/*
+ * Returns the file's size; *@starved: reads of pipes that wait in vain. Ends the program if the
+ * file's commands would wait for each other.
+ */
 u64 output_write(struct output *out, const char *path, const struct tree *tree,
-		 const struct output_about *about);
+		 const struct output_about *about, struct wl_starved *starved);
 
 #endif

@@ -76,6 +76,11 @@ void pipe_transfer(struct compiler *c, const struct ofd *ofd, bool write)
 		choose_none(c, BECAUSE_ORDER);
 		return;
 	}
+	/* Who wrote it may have begun behind --to. */
+	if (!write && g->item->exit > c->options.to) {
+		choose_none(c, BECAUSE_LEFT_OUT);
+		return;
+	}
 	choose_on_fd(c, write ? WL_FILL : WL_DRAIN, ofd, ACCESS_READ);
 	g->args[1] = choose_length(g->result ?: 1);
 }

@@ -74,6 +74,8 @@ def _left_out(trace: Path, counted: dict[str, int]) -> int:
     lost = losses.of_trace(open_trace(trace))
     missing = {key: lost.missing[key] for key in losses.MISSING} | {key: counted[key] for key in LEFT_OUT}
     status = losses.status(str(trace), losses.Losses(missing, calls))
+    if counted["starved"]:
+        status = NOT_BELIEVABLE
     if calls == sum(without.values()) and not counted["touches"]:
         say(f"{trace}: nothing of it is left to be replayed")
         return NOT_BELIEVABLE
