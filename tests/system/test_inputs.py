@@ -208,3 +208,45 @@ def test_each_request_of_dxt_is_taken_once(case: str, tmp_path: Path) -> None:
         case in ("twice", "old")
     )
     assert bool(account.guessed) is (case == "shared")
+
+
+ENDED = "1 +++ exited with 0 +++\n2 +++ killed by SIGKILL +++\n"
+OPENS = '1 clone(child_stack=NULL, flags=SIGCHLD) = 2\n2 openat(AT_FDCWD, "/d/f", O_RDONLY) = 3\n'
+NO_EXIT, NO_RETURN = "tasks without an end", "tasks without an end, in a call"
+REQUEST = "  8,0 3 1 0.000001829 697 D W 22 + 8 [k]\n"
+# What a text that is cut at a line's end lets be seen: nothing is missing there that could be counted.
+HALF = {
+    "whole": ("strace", OPENS + ENDED, {}),
+    "an end is missing": ("strace", OPENS + "1 +++ exited with 0 +++\n", {NO_EXIT: (1, 2)}),
+    "both are": ("strace", OPENS, {NO_EXIT: (2, 1)}),
+    "in a call": ("strace", OPENS + "2 read(3,  <unfinished ...>\n1 +++ exited with 0 +++\n",
+                  {NO_RETURN: (1, 3)}),
+    "detached": ("strace", OPENS + "1 pause( <detached ...>\nstrace: Process 2 detached\n", {}),
+    "no beginning": ("strace", "1 <... read resumed>\"x\", 9) = 1\n" + OPENS + ENDED,
+                     {"calls without a beginning": (1, 1)}),
+    "iolog": ("fio", "fio version 2 iolog\n/f add\n/f open\n/f read 0 4096\n/g open\n/g close\n",
+              {"files that are never closed": (1, 3)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HALF)
+def test_what_has_no_end_or_no_beginning_is_counted(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, text, expected = HALF[case]
+    (tmp_path / "log").write_text(text)
+    words = ("trace", "import", kind, str(tmp_path / "log"), "-o", str(tmp_path / "t.db"))
+    status = status_of((*words, "--json", str(tmp_path / "account")), monkeypatch)
+    found = json.loads((tmp_path / "account").read_text())["half"]
+    assert {name: (one["count"], one["line"]) for name, one in found.items()} == expected
+    assert status in (0, None), capsys.readouterr().err
+    said = capsys.readouterr().err
+    for name, (count, line) in expected.items():
+        assert f"{count} {name}, as if the text were cut: as line {line}, " in said
+    assert expected or "cut" not in said
+
+
+def test_requests_of_a_cut_block_trace_are_left_out_by_number(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(SAMPLES["blkparse"] + REQUEST.replace("22 +", "99 +"))
+    account = importing.import_lines("blkparse", tmp_path / "log", tmp_path / "t.db").account
+    assert account.left_out["requests that were issued and never ended"].count == 1

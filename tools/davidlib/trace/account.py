@@ -48,6 +48,7 @@ class Account:
         self.left_out: dict[str, Kind] = {}
         self.refused: dict[str, Kind] = {}  # of these, what makes the whole text one that is not read
         self.guessed: dict[str, Kind] = {}  # taken, and something of it made up
+        self.half: dict[str, Kind] = {}  # what has no beginning or no end: the text may be cut short there
         self.kept: list[tuple[int, str]] = []  # the first that were not understood
         self.behind: deque[tuple[int, str]] = deque(maxlen=KEPT)  # the last of a summary
         self._ended = True  # the last line has an end
@@ -100,6 +101,15 @@ class Account:
         """The current line is taken; something that it does not say is made up."""
         self._count(self.guessed, kind, 1)
 
+    def is_half(self, kind: str, number: int, line: str) -> None:
+        """Of this one, which line NUMBER is the last to tell of, the text has no beginning or no end."""
+        first = self.half.setdefault(kind, Kind(0, number, line.strip()[:EXAMPLE]))
+        first.count += 1
+
+    def place(self) -> tuple[int, str]:
+        """The current line."""
+        return self._current
+
     def is_cut(self) -> bool:
         """The last line has no end, and makes no sense: the text was cut short there."""
         return not self._ended and self._bad == self.lines
@@ -128,6 +138,7 @@ class Account:
                 for name, kind in self.left_out.items()
             },
             "guessed": {name: first(kind) for name, kind in self.guessed.items()},
+            "half": {name: first(kind) for name, kind in self.half.items()},
         }
 
     def as_text(self, name: str, taken: Taken, unit: str = "calls") -> list[str]:
@@ -150,4 +161,7 @@ class Account:
             found.append(f"{', '.join(shares)}, {what}: as line {kind.line}, {kind.example!r}{unknown}")
         for what, kind in self.guessed.items():
             found.append(f"{kind.count} {what}: as line {kind.line}, {kind.example!r}")
+        for what, kind in self.half.items():
+            said = f"as line {kind.line}, {kind.example!r}"
+            found.append(f"{kind.count} {what}, as if the text were cut: {said}")
         return found

@@ -161,6 +161,7 @@ class Iolog:
         self.to = to
         self.version = 1
         self.now = 1000
+        self.opened: dict[str, tuple[int, str]] = {}  # with its last line
 
     def take(self, line: str) -> None:
         if not line:
@@ -192,8 +193,10 @@ class Iolog:
                 self.to.account.has_none("names")
             case "open", []:
                 self.to.open(1, file, self.now)
+                self.opened[file] = self.to.account.place()
             case "close", []:
                 self.to.close(1, file, self.now)
+                self.opened.pop(file, None)
             case "wait", [micros, *_]:
                 self.to.account.has_none("waits")
                 self.now += micros * 1000
@@ -207,8 +210,15 @@ class Iolog:
                 raise ValueError(action)
 
 
+    def end(self) -> None:
+        for place in self.opened.values():
+            self.to.account.is_half("files that are never closed", *place)
+
+
 def iolog(to: Sink, lines: Iterable[str]) -> Iterator[None]:
-    return each(to, lines, Iolog(to).take)
+    reader = Iolog(to)
+    yield from each(to, lines, reader.take)
+    reader.end()
 
 
 class Json:

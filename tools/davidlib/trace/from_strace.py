@@ -93,6 +93,10 @@ POINTERS = "calls whose names are only pointers, as by -e raw"
 SEPARATE = "lines behind a task's end: files of -ff behind one another; strace-log-merge makes one log"
 GUESSED = "names relative to a directory that the text does not say, taken from /: --cwd says it"
 FS = 0x200  # CLONE_FS
+_DETACHED = re.compile(r"Process (\d+) detached")
+NO_EXIT = "tasks without an end"
+NO_RETURN = "tasks without an end, in a call"
+NO_BEGINNING = "calls without a beginning"
 _ENDED = re.compile(r"\+\+\+ (?:exited with (\d+)|killed by (\w+).*) \+\+\+")
 _RESULT = re.compile(
     r"\)\s*= (\?|-?\d+|0x[0-9a-f]+)(<(?:[^<>]|->|<[^<>]*>)*>(?:\(deleted\))?)?"  # value, what -y says of it
@@ -204,6 +208,7 @@ class _Task:
     pending: tuple[str, str, int] | None = None  # an unfinished call: name, arguments so far, time
     made: set[int] = field(default_factory=set)  # tasks that were seen before their fork returned
     former: int = 0  # the thread that began the execve by which it goes on
+    last: tuple[int, str] = (0, "")  # of its lines
 
 
 class StraceImport:
@@ -223,6 +228,7 @@ class StraceImport:
         self._first = 0  # of the times since 1970
         self._numbered: bool | None = None  # do lines say whose they are?
         self._ends = 0  # tasks
+        self._detached: set[int] = set()
         self._summary = False
         self._lines: Iterator[str] = iter(())
         self._ahead: deque[tuple[int, str]] = deque()
@@ -236,6 +242,9 @@ class StraceImport:
             self._take(self._line[1])
             yield
         for task in self._tasks.values():
+            if task.tid not in self._detached and task.last[0]:
+                kind = NO_RETURN if task.pending else NO_EXIT
+                self._trace.account.is_half(kind, *task.last)
             if task.pending:
                 self._write(task, *task.pending, self._now, None, 0, "")
 
@@ -268,11 +277,14 @@ class StraceImport:
         text = line[at:]
         if kind := _no_call(text):
             self._trace.account.has_none(kind)
+            if found := _DETACHED.search(text):
+                self._detached.add(int(found[1]) & 0x7FFFFFFF)
             return
         if self._is_separate(tid, text):
             self._trace.account.refuse(SEPARATE)
             return
         task = self._task(tid)
+        task.last = self._line
         if found := _ENDED.match(text):
             self._trace.account.has_none("ends of tasks")
             self._ended(task, found)
@@ -439,6 +451,7 @@ class StraceImport:
             return
         if rest.endswith("<detached ...>"):
             # What it does behind that, strace has not seen.
+            self._detached.add(task.tid)
             self._write(task, name, rest[: -len("<detached ...>")], time, time, None, 0, "")
             return
         self._complete(task, name, rest, time)
@@ -446,6 +459,7 @@ class StraceImport:
     def _resumed(self, task: _Task, name: str, rest: str, time: int) -> None:
         if not task.pending:
             # The beginning of the log is missing.
+            self._trace.account.is_half(NO_BEGINNING, *self._line)
             self._complete(task, name, rest, time)
             return
         begun = task.pending
