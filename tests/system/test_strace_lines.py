@@ -115,6 +115,35 @@ def test_seldom_lines_are_understood(tmp_path: Path) -> None:
     assert database.execute("SELECT count(*) FROM thread WHERE end IS NULL").fetchone() == (0,)
 
 
+def test_an_exec_of_another_thread_is_known_where_no_line_says_so(tmp_path: Path) -> None:
+    """-qqq leaves out the marks of ends, and that of who is superseded."""
+    quiet = "".join(line for line in SELDOM.splitlines(keepends=True) if " +++ " not in line)
+    (tmp_path / "log").write_text(quiet + '1 openat(AT_FDCWD, "/behind", O_RDONLY) = 3\n')
+    importing.import_lines("strace", tmp_path / "log", tmp_path / "t.db")
+    database = sqlite3.connect(tmp_path / "t.db")
+    execs = "SELECT result, full_path FROM call WHERE name = 'execve'"
+    assert database.execute(execs).fetchall() == [(0, "/bin/true")]
+
+
+# What -yy says of descriptors: strace 6.1's words, and those of newer ones.
+DECODED = (
+    "/tmp/a", "/tmp/a>(deleted)", "/tmp/a (deleted)", "/tmp/m:2,S", "/dev/null<char 1:3>",
+    "/dev/sda<block 8:0>", "/t/a\\76b", "pid:77", "signalfd:[INT TERM]", "TCP:[127.0.0.1:1->127.0.0.1:22]",
+    "TCPv6:[12345]", "TCPv6:[[::1]:33->[::1]:22]", 'UNIX-STREAM:[1->2,"/run/x, y"]', "NETLINK:[ROUTE:77]",
+    "anon_inode:[eventfd]", "eventfd:[count=3, id=4]", "anon_inode:[eventpoll]", "pipe:[44]",
+    "memfd:a, b>(deleted)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("said", DECODED)
+def test_words_of_descriptors_shift_no_argument(said: str, tmp_path: Path) -> None:
+    fd = f"3<{said}" if said.endswith(">(deleted)") else f"3<{said}>"
+    text = f'1 pread64({fd}, "x, y"..., 4096, 8192) = 77\n1 dup2({fd}, 9) = 9{fd[1:]}\n'
+    database = imported(text, tmp_path)
+    sql = "SELECT name, result, a0, a1, offset FROM call"
+    assert database.execute(sql).fetchall() == [("pread64", 77, 3, 0, 8192), ("dup2", 9, 3, 9, None)]
+
+
 # Every option of `strace --help`: what is tried with it, or why nothing is. None of them changes the calls.
 SAME = {
     "-Y": "-Y", "-k": "-k", "-C": "-C", "-q": "-q", "-qq": "-qq", "-qqq": "-qqq", "-i": "-i", "-n": "-n",

@@ -457,6 +457,11 @@ class StraceImport:
         self._complete(task, name, rest, time)
 
     def _resumed(self, task: _Task, name: str, rest: str, time: int) -> None:
+        if name in ("execve", "execveat") and (task.pending or ("",))[0] != name:
+            # -qqq does not say whose execve this is.
+            others = (other for other in self._tasks.values() if other.place is task.place)
+            if by := next((other for other in others if (other.pending or ("",))[0] == name), None):
+                self._superseded(task, by.tid)
         if not task.pending:
             # The beginning of the log is missing.
             self._trace.account.is_half(NO_BEGINNING, *self._line)
