@@ -9,6 +9,8 @@ blocks of each zone is computed in one of them only.
 from __future__ import annotations
 
 import argparse
+import os
+import random
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +18,11 @@ from pathlib import Path
 
 import pytest
 from davidlib import build
-from davidlib.drive import profile
+from davidlib.drive import disksim, profile, profileword
 from davidlib.util import UserError
 
 TREE = Path(__file__).resolve().parents[2]
+DAMAGED = 5000 if os.environ.get("DAVID_SCALE") == "full" else 150
 DRIVES = sorted((TREE / "profiles/evidence/disksim").glob("*.params"))
 
 # Words of DiskSim's manual (chapters on disks and on the disk module), and those of the flat file.
@@ -350,12 +353,45 @@ def test_a_bad_seek_curve_is_refused_with_its_line(
      "but disksim_bus, memsmodel_mems: only disks can be imported"),
     (SMALL + SMALL.replace("SMALL", "OTHER"), "several disks: SMALL, OTHER; import the .diskspecs of one"),
     (SMALL.rstrip().rstrip("}"), "behind 'fast write level' the file ends"),
-    ("disksim_disk A {\n Model = source small.parv }\n", "files that name each other, more than 16 deep"),
+    ("disksim_disk A {\n Model = source small.parv }\n", ", more than 16 deep"),
 ])
 def test_what_describes_no_disk_or_several_is_refused(
         text: str, error: str, tmp_path: Path, imports: Imports) -> None:
     run = imports(written(tmp_path / "small.parv", text))
     assert run.status == 1 and error in run.stderr, run.stderr
+
+
+def test_a_damaged_description_is_read_or_refused(tmp_path: Path) -> None:
+    """Never another error than one with its file."""
+    dice = random.Random(4)
+    published(Flat(DRIVES[0]), tmp_path)
+    texts = {path: path.read_text() for path in sorted(tmp_path.iterdir())}
+    texts[tmp_path / "small.diskspecs"] = SMALL
+    odd = [*"{}[],=#0", "..", "source ", "1e999", "nan", "-1", "[" * 40, "\0", "9" * 20]
+    refused = 0
+    for _ in range(DAMAGED):
+        path = dice.choice(list(texts))
+        text = texts[path]
+        at = dice.randrange(len(text))
+        path.write_text(text[:at] + dice.choice(odd) + text[at + dice.randrange(4):])
+        try:
+            disksim.flatten(tmp_path / ("small.diskspecs" if path.name.startswith("small") else "drive.parv"))
+        except UserError as error:
+            refused += 1
+            assert str(error).startswith(str(tmp_path))
+        path.write_text(text)
+    assert DAMAGED / 10 < refused < DAMAGED
+
+
+def test_who_wants_a_profile_is_told_how_to_get_one(tmp_path: Path, imports: Imports) -> None:
+    parv = published(Flat(DRIVES[0]), tmp_path)
+    with pytest.raises(UserError, match=f"of DiskSim; first: david profile import {parv} -o OUT"):
+        profileword.load(str(parv), [])
+    line = [build.ensure("david-sim"), "profile", "check", parv]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "david profile import makes a profile of it" in done.stderr
+    assert imports(parv).status == 0
+    assert profileword.load(str(tmp_path / "out.profile"), []).items
 
 
 def test_a_queue_is_named_as_left_out(tmp_path: Path, imports: Imports) -> None:

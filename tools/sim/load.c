@@ -63,8 +63,14 @@ char *load_text(const char *name, size_t *len)
 		complain("%s: %s", name, "cannot be read as a profile");
 		return NULL;
 	}
-	if (!params_recognize(text, *len))
-		return text;
+	if (!params_recognize(text, *len)) {
+		if (!params_is_description(text, *len))
+			return text;
+		complain("%s: %s", name,
+			 "DiskSim's own description: david profile import makes a profile of it");
+		free(text);
+		return NULL;
+	}
 	profile = params_to_profile(text, *len, strrchr(name, '/') ? strrchr(name, '/') + 1 : name,
 				    &error);
 	free(text);

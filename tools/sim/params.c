@@ -432,6 +432,11 @@ bool params_recognize(const char *text, size_t len)
 	return memmem(text, len, "\n[zones]", 8);
 }
 
+bool params_is_description(const char *text, size_t len)
+{
+	return memmem(text, len, "disksim_", 8) && memmem(text, len, "{", 1);
+}
+
 char *params_to_profile(const char *text, size_t len, const char *source,
 			struct profile_error *error)
 {

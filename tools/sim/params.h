@@ -13,6 +13,9 @@
 /* Does the text look like such a file? */
 bool params_recognize(const char *text, size_t len);
 
+/* Is it a description in DiskSim's own language? Only `david profile import` reads that. */
+bool params_is_description(const char *text, size_t len);
+
 /*
  * The text of a profile, to be freed by the caller, or NULL with @error filled.
  * @source is named in it as where the values come from. What is not understood

@@ -18,6 +18,8 @@ from ..util import UserError, say
 TOKEN = re.compile(r"[{}\[\],=]|(?:(?!\.\.)[^\s{}\[\],=#])+|\.\.")
 DEEPEST = 16  # files that name each other, and blocks in blocks
 MOST_SEEKS = 4000
+MOST_NAMES = 1 << 12
+LARGEST = 1 << 50  # of all numbers
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Parser:
         place = self.at()
         words = self.until("{}[],=")
         kind, _, name = words.partition(" ")
-        if depth > DEEPEST or not kind or self.peek() != "{":
+        if not kind or self.peek() != "{":
             raise wrong(place, f"'{words or self.peek()}' begins no block of DiskSim's")
         self.take("{")
         found = Block(place, kind, name)
@@ -145,6 +147,8 @@ class Parser:
 
     def value(self, depth: int) -> Value:
         place = self.at()
+        if depth > DEEPEST:
+            raise wrong(place, f"lists and blocks in each other, more than {DEEPEST} deep")
         if self.peek() == "[":
             return Value(place, items=self._list(depth))
         if self.peek() == "source":
@@ -187,7 +191,7 @@ class Parser:
                 last = self.take()
                 stem, first = re.sub(r"\d+$", "", found[-1] if found else ""), re.search(r"\d+$", found[-1])
                 end = re.search(r"\d+$", last)
-                if not first or not end:
+                if not first or not end or int(end[0]) - int(first[0]) > MOST_NAMES:
                     raise wrong(self.at(), f"'{last}' ends no row of names")
                 found += [f"{stem}{number}" for number in range(int(first[0]) + 1, int(end[0]) + 1)]
             elif word != ",":
@@ -204,7 +208,7 @@ class Parser:
     def _component(self, above: list[str]) -> None:
         """KIND NAME [ components ]"""
         words = self.until("{}[],=").split()
-        if len(words) != 2:
+        if len(words) != 2 or len(above) > DEEPEST:
             raise wrong(self.at(), f"'{' '.join(words)}' is no component of a topology")
         self.into.parents[words[1]] = above
         self.take("[")
@@ -282,7 +286,10 @@ def _number(value: Value | None, name: str, at: Place) -> float:
     if value is None:
         raise wrong(at, f"there is no '{name}'")
     try:
-        return float(value.words)
+        found = float(value.words)
+        if abs(found) <= LARGEST:
+            return found
+        raise ValueError(value.words)
     except ValueError:
         raise wrong(value.at, f"{name}: '{value.words or 'a list or block'}' is no number") from None
 
@@ -413,7 +420,9 @@ def _seek_file(path: Path) -> Iterator[tuple[int, float, Place]]:
         if not row:
             raise wrong(Place(path, number), f"'{line.strip()[:40]}' is not of the form cylinders, ms")
         count += 1
-        yield int(row[1]), float(row[2]), Place(path, number)
+        place = Place(path, number)
+        distance = _number(Value(place, row[1]), "cylinders", place)
+        yield int(distance), _number(Value(place, row[2]), "ms", place), place
     if count != int(told[1]):
         raise wrong(Place(path, 1), f"{told[1]} distances are announced, and {count} are there")
 
