@@ -108,6 +108,7 @@ static void model_stats(struct model_figures *model, struct david_stats *st)
 	COPY_ARRAY(st->reach, model->reach);
 	COPY_ARRAY(st->cached, model->cached);
 	COPY_ARRAY(st->pending, model->pending);
+	COPY_ARRAY(st->faults, model->faults);
 	st->read_hits = model->read_hits;
 	st->read_pages = model->read_pages;
 	COPY_ARRAY(st->modelled, model->requests);
@@ -233,6 +234,7 @@ static const char * const part_names[DAVID_SLOTS] = {
 	[DAVID_PART_DIE] = "die",
 	[DAVID_PART_CHANNEL] = "channel",
 	[DAVID_PART_MAP] = "map",
+	[DAVID_PART_FAULT] = "fault",
 };
 
 /* Kinds of requests that take time. */
@@ -282,6 +284,17 @@ static const char * const cached_names[DAVID_SLOTS] = {
 static const char * const pending_names[DAVID_SLOTS] = {
 	[DAVID_PENDING_SECTORS] = "sectors",
 	[DAVID_PENDING_RUNS] = "runs",
+};
+
+static const char * const failed_names[DAVID_SLOTS] = {
+	[DAVID_FAULTS_MEDIA_READ] = "media_read",
+	[DAVID_FAULTS_MEDIA_WRITE] = "media_write",
+	[DAVID_FAULTS_TIMEOUT] = "timeout",
+	[DAVID_FAULTS_GONE] = "gone",
+	[DAVID_FAULTS_SLOWED] = "slowed",
+	[DAVID_FAULTS_STALLED] = "stalled",
+	[DAVID_FAULTS_DETOURS] = "detours",
+	[DAVID_FAULTS_MOVED] = "moved",
 };
 
 /* Stands for the names of a histogram's buckets, which have none. */
@@ -352,6 +365,7 @@ static const struct {
 	ARRAY(reach, "reach", reach_names),
 	ARRAY(cached, "cached", cached_names),
 	ARRAY(pending, "pending", pending_names),
+	ARRAY(faults, "faults", failed_names),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

@@ -46,7 +46,7 @@ struct stats {
  */
 struct model_source {
 	struct list_head list;
-	/* Bring flash, reach and pending of the figures up to date. Their lock is held. */
+	/* Bring flash, reach, pending and faults of the figures up to date. Their lock is held. */
 	void (*count)(struct model_source *source);
 };
 
@@ -64,6 +64,7 @@ struct model_figures {
 	u64 reach[DAVID_REACH_NR];
 	u64 cached[DAVID_REQ_FLUSH];	/* of reads and writes */
 	u64 pending[DAVID_PENDING_NR];
+	u64 faults[DAVID_FAULTS_NR];
 	struct list_head sources;	/* the models of the disk's tables */
 	u64 busy_ns;
 	u64 queue_waits;

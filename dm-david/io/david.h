@@ -57,6 +57,8 @@ struct david {
 	/* Parameters, as the table line gives them. */
 	enum david_mode mode;		/* messages change it, under mode_lock */
 	const char *profile;		/* in ctr only */
+	const char *faults;		/* in ctr only; NULL: none */
+	u64 age;			/* in ctr only; U64_MAX: not given */
 	enum classify_mode classify;
 	struct content content;		/* a message changes it */
 	seqlock_t content_lock;		/* guards it */
@@ -84,7 +86,7 @@ struct david {
 #define DAVID_NOTICE_LOW	1
 #define DAVID_NOTICE_FULL	2
 #define DAVID_NOTICE_TABLE	4
-	struct mutex mode_lock;		/* messages that change mode or files= take turns */
+	struct mutex mode_lock;		/* messages that change mode, files=, faults: by turns */
 	struct mutex pack_lock;		/* messages that pack do */
 	bool pack_stopped;		/* suspended, or about to be: nothing is packed */
 	struct work_struct twin_work;	/* twin.h */

@@ -68,6 +68,7 @@ struct piece {
 #define END_INTERNAL	BIT(5)	/* the module's own: device-mapper does not know of it */
 #define END_PACK	BIT(6)	/* with END_INTERNAL: pack a block */
 #define END_TWIN	BIT(7)	/* its content may have been dropped elsewhere: twin.h */
+#define END_FAULT	BIT(8)	/* the modelled drive fails it: nothing was served */
 
 /* A bio as it was before the backing device had it. */
 struct sent {
@@ -102,7 +103,7 @@ struct david_io {
 	unsigned int unshared;
 #define UNSHARED	1u
 	blk_status_t status;
-	u8 at_end;
+	u16 at_end;
 	bool remapped;	/* the clone itself went to the backing device */
 	bool in_worker;		/* not in its submitter's context any more */
 	bool wants_worker;	/* came with REQ_NOWAIT, a worker must go on: begin_nowait() */

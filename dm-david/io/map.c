@@ -175,6 +175,19 @@ static int map_through(struct david_io *io, enum david_request kind)
 	return DM_MAPIO_SUBMITTED;
 }
 
+/*
+ * The modelled drive fails the request: the store and the classifier never hear of it. What the
+ * disk has stays, so whoever reads it when the fault is over has it.
+ */
+static noinline bool fail_request(struct david_io *io, u8 fault, int *result)
+{
+	io->at_end |= END_FAULT;
+	io->bio->bi_status = timing_fault_status(fault);
+	bio_endio(io->bio);
+	*result = DM_MAPIO_SUBMITTED;
+	return false;
+}
+
 /* True: go on with the store. False: *@result is what map returns. */
 static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 {
@@ -186,7 +199,14 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 	 * request's end. Pairs with change_mode().
 	 */
 	enum david_mode mode = smp_load_acquire(&d->mode);
+	u8 fault;
 
+	if (unlikely(range_only && timing_has_faults(d->timing)) &&
+	    mode != DAVID_MODE_MODEL_ONLY) {
+		fault = timing_meet_untimed(d->timing, bio, mode);
+		if (fault)
+			return fail_request(io, fault, result);
+	}
 	if (kind == DAVID_REQ_DISCARD)
 		timing_discard(d->timing, bio, mode);
 	else if (kind == DAVID_REQ_ZEROES && mode != DAVID_MODE_MODEL_ONLY)
@@ -204,10 +224,15 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 			return false;
 		}
 		io->at_end |= END_TIMED;
+		if (unlikely(io->timed.request.fault))
+			return fail_request(io, io->timed.request.fault, result);
 		break;
 	default:
-		if (!range_only)
-			timing_speedup_submit(d->timing, bio);
+		if (range_only)
+			break;
+		fault = timing_speedup_submit(d->timing, bio);
+		if (unlikely(fault))
+			return fail_request(io, fault, result);
 	}
 	/*
 	 * If the modelled drive has no cache to flush, a completed write must be durable. A discard
@@ -291,10 +316,10 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	if (!bio_sectors(bio)) {
 		/* An empty flush: what was written before is to be durable. */
 		this_cpu_inc(stats->requests[DAVID_REQ_FLUSH]);
-		if (d->implicit)
-			implicit_flush(d->implicit);
 		if (d->timing && !map_timed(io, DAVID_REQ_FLUSH, &result))
 			return result;
+		if (d->implicit)
+			implicit_flush(d->implicit);
 		return map_flush(io);
 	}
 
@@ -483,7 +508,7 @@ static bool is_failure(blk_status_t error)
 /* What david_end_io() does where there is more to do than nothing. */
 static noinline int io_end_request(struct david_io *io, struct bio *bio, blk_status_t *error)
 {
-	u8 at_end = io->at_end;
+	u16 at_end = io->at_end;
 	struct timing *timing;
 
 	if (unlikely(*error == BLK_STS_AGAIN) && at_end & END_TIMED && io->remapped &&
@@ -491,7 +516,8 @@ static noinline int io_end_request(struct david_io *io, struct bio *bio, blk_sta
 		send_again(io);
 		return DM_ENDIO_INCOMPLETE;
 	}
-	if (unlikely(*error) && at_end != END_CALLED_AGAIN && is_failure(*error))
+	if (unlikely(*error) && at_end != END_CALLED_AGAIN && !(at_end & END_FAULT) &&
+	    is_failure(*error))
 		this_cpu_inc(io->d->store->stats->errors);
 	if (at_end & END_UNLOCK) {
 		end_unlock(io, *error);

@@ -142,6 +142,31 @@ static void david_free(struct david *d)
 	kfree(d);
 }
 
+/* What the table line says of them. */
+static int add_faults(struct david *d)
+{
+	/* Shared by all: two constructors that fail at once may garble the text. */
+	static struct fault_error error;
+	static char text[sizeof(error.text) + 8];
+	int r;
+
+	if (d->age != U64_MAX)
+		timing_set_age(d->timing, d->age);
+	if (!d->faults || !strcmp(d->faults, "none"))
+		return 0;
+	if (d->mode == DAVID_MODE_MODEL_ONLY) {
+		d->ti->error = "faults: not with mode=model-only, where the backing device answers";
+		return -EINVAL;
+	}
+	r = timing_add_faults(d->timing, d->faults, &error);
+	d->faults = NULL;
+	if (r) {
+		snprintf(text, sizeof(text), "faults: %s", error.text);
+		d->ti->error = text;
+	}
+	return r;
+}
+
 static int make_timing(struct david *d)
 {
 	char **error = &d->ti->error;
@@ -160,6 +185,9 @@ static int make_timing(struct david *d)
 	}
 	if (d->mode == MODE_UNSET)
 		d->mode = DAVID_MODE_TIMING_ACCURATE;
+	r = add_faults(d);
+	if (r)
+		return r;
 	if (d->mode == DAVID_MODE_MODEL_ONLY) {
 		r = check_model_only(d, error);
 		if (r)
@@ -186,6 +214,10 @@ static int read_words(struct david *d, unsigned int argc, char **argv)
 		return r;
 	if (!d->profile && d->mode != MODE_UNSET && d->mode != DAVID_MODE_SPEEDUP) {
 		ti->error = "mode: without a profile there is no time: must be speedup";
+		return -EINVAL;
+	}
+	if (!d->profile && (d->age != U64_MAX || (d->faults && strcmp(d->faults, "none")))) {
+		ti->error = "faults, age: without a profile there is no drive that could fail";
 		return -EINVAL;
 	}
 	/* There the backing device is all the disk's own. */

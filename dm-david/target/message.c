@@ -69,6 +69,8 @@ static int change_mode(struct david *d, const char *name)
 			error = "mode: to or from model-only there must be no store: store=memory";
 		else if (!store_empty(d->store))
 			error = "mode: to or from model-only the store must be empty";
+		else if (mode == DAVID_MODE_MODEL_ONLY && timing_has_faults(d->timing))
+			error = "mode: model-only knows no faults, and the disk had some";
 		else
 			r = mode == DAVID_MODE_MODEL_ONLY ? check_model_only(d, &error) : 0;
 	} else {
@@ -242,6 +244,52 @@ static int drive_message(const struct david *d, char *result, unsigned int maxle
 	return 1;
 }
 
+/* Add what is in @text, or remove what it names. */
+static int change_faults(struct david *d, bool add, const char *text)
+{
+	struct fault_error error = { "without a profile there is no drive that could fail" };
+	unsigned int noio;
+	int r = -EINVAL;
+
+	mutex_lock(&d->mode_lock);
+	if (d->timing && d->mode == DAVID_MODE_MODEL_ONLY) {
+		strscpy(error.text, "not with mode=model-only", sizeof(error.text));
+	} else if (d->timing) {
+		/* Reclaim could wait for this disk, which may be suspended. */
+		noio = memalloc_noio_save();
+		r = add ? timing_add_faults(d->timing, text, &error) :
+			  timing_remove_faults(d->timing, text, &error);
+		memalloc_noio_restore(noio);
+	}
+	mutex_unlock(&d->mode_lock);
+	if (r)
+		DMERR("%s: fault: %s", dm_table_device_name(d->ti->table), error.text);
+	return r;
+}
+
+/* fault list | add FAULTS | remove NUMBER|all */
+static int fault_message(struct david *d, unsigned int argc, char **argv, char *result,
+			 unsigned int maxlen)
+{
+	unsigned int len;
+
+	if (argc == 1 && !strcmp(argv[0], "list")) {
+		len = scnprintf(result, maxlen, "age=%lluns shift=%llu faults=",
+				d->timing ? timing_age(d->timing) : 0,
+				d->timing ? timing_age_shift(d->timing) : 0);
+		if (d->timing)
+			timing_print_faults(d->timing, result + len, maxlen - len);
+		else
+			scnprintf(result + len, maxlen - len, "none");
+		return 1;
+	}
+	if (argc == 2 && (!strcmp(argv[0], "add") || !strcmp(argv[0], "remove")))
+		return change_faults(d, !strcmp(argv[0], "add"), argv[1]);
+	DMERR("%s: fault: wants list, add FAULTS or remove NUMBER, or all",
+	      dm_table_device_name(d->ti->table));
+	return -EINVAL;
+}
+
 /* reach restart */
 static int reach_message(struct david *d, const char *word)
 {
@@ -257,7 +305,7 @@ static int reach_message(struct david *d, const char *word)
 }
 
 #define MESSAGES "stats, stack, stack LOOP DISKSEQ LOWER SECTOR, mode MODE, content KIND, " \
-	"files SUFFIXES, raw ..., pool drop NAME, pack, drive, reach restart"
+	"files SUFFIXES, raw ..., pool drop NAME, pack, drive, fault ..., reach restart"
 
 int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		  unsigned int maxlen)
@@ -284,6 +332,8 @@ int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *re
 		return drive_message(ti->private, result, maxlen);
 	if (argc == 2 && !strcmp(argv[0], "reach"))
 		return reach_message(ti->private, argv[1]);
+	if (argc && !strcmp(argv[0], "fault"))
+		return fault_message(ti->private, argc - 1, argv + 1, result, maxlen);
 	if (argc && !strcmp(argv[0], "raw"))
 		return raw_message(ti->private, argc - 1, argv + 1, result, maxlen);
 	if (argc && !strcmp(argv[0], "pool"))

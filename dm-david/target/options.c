@@ -269,6 +269,37 @@ static void print_log(const struct david *d, char *value, size_t size)
 	snprintf(value, size, "%llu", pool_log_pages(d->store));
 }
 
+static int parse_faults(struct david *d, const char *value)
+{
+	d->faults = value;
+	return 0;
+}
+
+static unsigned int emit_faults(struct david *d, char *value, unsigned int size)
+{
+	return timing_print_faults(d->timing, value, size);
+}
+
+static bool has_faults(const struct david *d)
+{
+	return d->timing && timing_has_faults(d->timing);
+}
+
+static int parse_age(struct david *d, const char *value)
+{
+	return fault_time_parse(value, &d->age);
+}
+
+static void print_age(const struct david *d, char *value, size_t size)
+{
+	snprintf(value, size, "%lluns", timing_age(d->timing));
+}
+
+static bool has_age(const struct david *d)
+{
+	return d->timing && timing_has_age(d->timing);
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -307,12 +338,16 @@ static const struct option options[] = {
 	  "pool_reserve: must be a number of blocks", NULL, has_pool },
 	{ "pool_log", parse_log, print_log,
 	  "pool_log: must be a number of pages", NULL, has_pool },
+	{ "age", parse_age, print_age,
+	  "age: must be a number with ns, us, ms, s, m, h or d", NULL, has_age },
+	{ "faults", parse_faults, NULL, NULL, emit_faults, has_faults },
 	{ "profile", parse_profile, NULL, NULL, emit_profile, has_profile },
 };
 
 #define OPTION_NAMES \
 "mode, classify, content, seed, block_size, low_water, unclassified, checksums, " \
-"checksum_memory, exact, files, raw, table_memory, store, pool, pool_reserve, pool_log, profile"
+"checksum_memory, exact, files, raw, table_memory, store, pool, pool_reserve, pool_log, age, " \
+"faults, profile"
 
 void options_default(struct david *d)
 {
@@ -324,6 +359,7 @@ void options_default(struct david *d)
 	d->unclassified = UNCLASSIFIED_DEFAULT;
 	d->csum_io.megabytes = 16;
 	d->pool.reserve = U64_MAX;
+	d->age = U64_MAX;
 	/* A quarter of what the machine has. */
 	d->table_megabytes = max(totalram_pages() >> (20 - PAGE_SHIFT) >> 2, 1ul);
 }

@@ -22,6 +22,22 @@ static void count_flash(u64 *flash, const struct solid_figures *more)
 	flash[DAVID_FLASH_SUSPENDED] += more->suspended;
 }
 
+/* What has been counted since the last call. Ways to spare blocks are of all that the media did. */
+static void count_faults(struct timing *t, u64 *faults)
+{
+	const struct fault_figures *now = &t->faults->figures, *before = &t->failed;
+
+	faults[DAVID_FAULTS_MEDIA_READ] += now->media_reads - before->media_reads;
+	faults[DAVID_FAULTS_MEDIA_WRITE] += now->media_writes - before->media_writes;
+	faults[DAVID_FAULTS_TIMEOUT] += now->timeouts - before->timeouts;
+	faults[DAVID_FAULTS_GONE] += now->gone - before->gone;
+	faults[DAVID_FAULTS_SLOWED] += now->slowed - before->slowed;
+	faults[DAVID_FAULTS_STALLED] += now->stalled - before->stalled;
+	faults[DAVID_FAULTS_DETOURS] += now->detours - before->detours;
+	faults[DAVID_FAULTS_MOVED] += now->moved - before->moved;
+	t->failed = *now;
+}
+
 /* The lock is held. */
 static void count_model(struct model_source *source)
 {
@@ -32,6 +48,10 @@ static void count_model(struct model_source *source)
 	struct pending_figures pending;
 
 	lockdep_assert_held(&figures->lock);
+	if (t->faults)
+		count_faults(t, figures->faults);
+	if (!t->disk)
+		return;
 	if (disk_solid_figures(t->disk, &now)) {
 		more = now;
 		solid_figures_subtract(&more, &t->counted);
@@ -56,6 +76,8 @@ void timing_count_from(struct timing *t)
 	struct model_figures *figures = &t->figures->model;
 	unsigned long flags;
 
+	if (t->source.count)
+		return;
 	t->source.count = count_model;
 	spin_lock_irqsave(&figures->lock, flags);
 	list_add_tail(&t->source.list, &figures->sources);

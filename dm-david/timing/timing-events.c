@@ -119,6 +119,7 @@ void timing_count_commands(struct model_figures *figures, struct drive_sums *sum
 	figures->parts[DAVID_PART_DIE] += sums->parts.die;
 	figures->parts[DAVID_PART_CHANNEL] += sums->parts.channel;
 	figures->parts[DAVID_PART_MAP] += sums->parts.map;
+	figures->parts[DAVID_PART_FAULT] += sums->parts.fault;
 	figures->hits += sums->hits;
 	*sums = (struct drive_sums){ };
 }

@@ -8,6 +8,7 @@
  *	timing-count.c		what the model itself has counted, for the statistics
  *	timing-deliver.c	the timer; delivery, and how late it is
  *	timing-plug.c		what tasks have plugged
+ *	timing-faults.c		what fails of the drive
  */
 #ifndef DM_DAVID_TIMING_INTERNAL_H
 #define DM_DAVID_TIMING_INTERNAL_H
@@ -53,14 +54,19 @@ struct timing {
 	struct disk *disk;
 	struct drive *drive;		/* speedup's own */
 	u64 drive_clock;
+	u64 drive_ahead;		/* of it, to the clock of faults */
 	struct ftl *ftl;		/* an SSD's map: of both; else NULL */
+	struct faults *faults;		/* NULL: there was none yet */
+	u64 age_shift;			/* the drive's age when the platters' clock was 0 */
+	bool has_age;			/* it was given */
 	bool followed;			/* timing_follow() has been called */
 	struct drive_sums sums;		/* of commands, until requests complete */
 	u32 outstanding;		/* requests in the model */
 	u64 busy_since;			/* with any: until then it is counted */
 	struct reach *reach;		/* made with @disk */
-	struct model_source source;	/* in the figures' list, once there is a disk */
+	struct model_source source;	/* in the figures' list, once there is one of them */
 	struct solid_figures counted;	/* of the disk's flash, what the figures have */
+	struct fault_figures failed;	/* the same, of faults */
 
 	u64 last;			/* the model's time */
 	u64 armed;			/* when the timer fires; U64_MAX: not at all */
@@ -126,7 +132,7 @@ void timing_count_completion(struct model_figures *figures, const struct timed *
 void timing_count_commands(struct model_figures *figures, struct drive_sums *sums);
 
 /* timing-count.c */
-/* The disk is there: its counters count from now on. */
+/* The disk, or speedup's drive, is there: its counters count from now on. */
 void timing_count_from(struct timing *t);
 /* The disk goes. */
 void timing_count_to(struct timing *t);
@@ -137,6 +143,12 @@ void timing_count_delivery(struct timing *t, const struct timed *timed);
 /* What another CPU's timer has left for this one: struct delivery. Hard interrupt. */
 void timing_deliver_here(void *data);
 enum hrtimer_restart timing_timer(struct hrtimer *timer);
+
+/* timing-faults.c: a model was made. */
+void timing_attach_faults(struct timing *t);
+
+/* timing.c: so many bytes more are the model's. */
+void timing_count_bytes(struct timing *t, size_t bytes);
 
 /* timing-plug.c */
 /* The plug of this task for this disk; NULL: it does not plug. */

@@ -55,7 +55,21 @@ bool timing_accurate_stored(struct timing *t, struct timed *timed)
 	return true;
 }
 
-void timing_speedup_submit(struct timing *t, const struct bio *bio)
+/* Does @request fail without the drive? Else, if a block of it is bad, *@bad is its sector. */
+static noinline bool speedup_fails(struct timing *t, struct disk_request *request, u64 *bad)
+{
+	struct fault_met met;
+
+	faults_meet(t->faults, request->op, request->sector, request->sectors,
+		    t->drive_clock + t->drive_ahead, &met);
+	request->fault = met.kind;
+	if (met.kind == FAULT_MEDIA)
+		*bad = met.sector;
+	t->drive_clock += met.ns;
+	return met.kind == FAULT_GONE || met.kind == FAULT_TIMEOUT;
+}
+
+u8 timing_speedup_submit(struct timing *t, const struct bio *bio)
 {
 	struct model_figures *figures = &t->figures->model;
 	u32 max_sectors = t->profile.max_sectors;
@@ -63,19 +77,23 @@ void timing_speedup_submit(struct timing *t, const struct bio *bio)
 	struct timed timed;
 	unsigned long flags;
 	struct stopwatch timer;
+	u64 start, bad = U64_MAX;
 	u32 sectors;
-	u64 start;
 
 	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&figures->lock, flags);
 	start = t->drive_clock;
+	timed.request.fault = FAULT_NONE;
+	if (unlikely(t->faults) && speedup_fails(t, &timed.request, &bad))
+		goto unlock;
 	do {
 		const struct drive_command command = {
 			.sector = timed.request.sector,
 			.sectors = min(timed.request.sectors, max_sectors),
 			.op = timed.request.op,
-			.flags = timed.request.flags,
+			.flags = timed.request.flags |
+				 (bad - timed.request.sector < max_sectors ? DISK_BAD : 0),
 			.arrived = t->drive_clock,
 		};
 
@@ -93,8 +111,10 @@ void timing_speedup_submit(struct timing *t, const struct bio *bio)
 	figures->busy_ns += t->drive_clock - start;
 	timing_count_completion(figures, &timed);
 	timing_count_commands(figures, &t->sums);
+unlock:
 	spin_unlock_irqrestore(&figures->lock, flags);
 	stopwatch_account(&timer, DAVID_CPU_MODEL);
+	return timed.request.fault;
 }
 
 void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mode)

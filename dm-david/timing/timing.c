@@ -29,7 +29,7 @@ bool timing_writes_through(const struct timing *t)
 	       t->profile.write_cache == WRITE_CACHE_THROUGH;
 }
 
-static void count_bytes(struct timing *t, size_t bytes)
+void timing_count_bytes(struct timing *t, size_t bytes)
 {
 	t->bytes += bytes;
 	atomic64_add(bytes, &t->figures->model_bytes);
@@ -43,7 +43,10 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 		t->drive = drive_create(&t->profile, t->ftl, GFP_KERNEL);
 		if (!t->drive)
 			return -ENOMEM;
-		count_bytes(t, drive_bytes(t->drive));
+		t->drive_ahead = platter_clock(t) - t->drive_clock;
+		timing_attach_faults(t);
+		timing_count_from(t);
+		timing_count_bytes(t, drive_bytes(t->drive));
 		return 0;
 	}
 	if (t->disk)
@@ -58,8 +61,9 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 	if (!t->disk)
 		return -ENOMEM;
 	disk_sum_into(t->disk, &t->sums);
+	timing_attach_faults(t);
 	timing_count_from(t);
-	count_bytes(t, disk_bytes(t->disk) + sizeof(*t->reach));
+	timing_count_bytes(t, disk_bytes(t->disk) + sizeof(*t->reach));
 	return 0;
 }
 
@@ -100,7 +104,7 @@ static int timing_read_profile(struct timing *t, const char *word, u64 sectors, 
 		*error = "profile: cannot be scaled to a disk of this size";
 	if (r)
 		return r;
-	count_bytes(t, size + profile_bytes(&t->profile));
+	timing_count_bytes(t, size + profile_bytes(&t->profile));
 	return 0;
 }
 
@@ -182,7 +186,7 @@ static int make_map(struct timing *t)
 	t->ftl = ftl_create(&t->profile, GFP_KERNEL);
 	if (!t->ftl)
 		return -ENOMEM;
-	count_bytes(t, ftl_bytes(t->ftl));
+	timing_count_bytes(t, ftl_bytes(t->ftl));
 	return 0;
 }
 
@@ -199,7 +203,7 @@ static int make_deliveries(struct timing *t)
 		delivery->timing = t;
 		INIT_CSD(&delivery->call, timing_deliver_here, delivery);
 	}
-	count_bytes(t, num_possible_cpus() * sizeof(*delivery));
+	timing_count_bytes(t, num_possible_cpus() * sizeof(*delivery));
 	return 0;
 }
 
@@ -223,12 +227,14 @@ struct timing *timing_create(struct dm_target *ti, struct store *store, const ch
 	INIT_LIST_HEAD(&t->waiting[0]);
 	INIT_LIST_HEAD(&t->waiting[1]);
 	hrtimer_setup(&t->timer, timing_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	count_bytes(t, sizeof(*t));
+	timing_count_bytes(t, sizeof(*t));
 	*error = "Not enough memory for the model";
 	r = make_deliveries(t) ?: timing_read_profile(t, word, ti->len, error);
 	if (!r) {
 		*error = "Not enough memory for the model";
 		r = make_map(t);
+		timing_set_age(t, 0);
+		t->has_age = false;
 	}
 	if (r) {
 		timing_destroy(t);
@@ -252,13 +258,14 @@ void timing_destroy(struct timing *t)
 	/* Nobody waits for these. */
 	list_for_each_entry_safe(beside, next, &t->beside, list)
 		timing_free_beside(t, &beside->timed);
-	if (t->disk) {
+	if (t->source.count)
 		timing_count_to(t);
+	if (t->disk)
 		disk_destroy(t->disk);
-	}
 	kvfree(t->reach);
 	if (t->drive)
 		drive_destroy(t->drive);
+	kvfree(t->faults);
 	ftl_destroy(t->ftl);
 	profile_free(&t->profile);
 	kvfree(t->word);

@@ -91,6 +91,32 @@ void timing_tell_mode(struct timing *timing, enum david_mode mode);
 /* From now on the statistics say what requests reach of the disk. Any context. */
 void timing_restart_reach(struct timing *timing);
 
+/*
+ * Faults of the drive, as text: model/fault/fault.h. What fails is not given to the store, and the
+ * classifier does not hear of it. Callers of those that change something hold mode_lock, or are the
+ * constructor. Sleep, but for the last five.
+ */
+int timing_add_faults(struct timing *timing, const char *text, struct fault_error *error);
+/* @which: a number, from 0 on, in the order in which they are printed; or "all". */
+int timing_remove_faults(struct timing *timing, const char *which, struct fault_error *error);
+/* The drive's age is @age now, ns. Before the first fault. */
+void timing_set_age(struct timing *timing, u64 age);
+/* Returns the length, below @size. */
+unsigned int timing_print_faults(struct timing *timing, char *buf, unsigned int size);
+u64 timing_age(const struct timing *timing);
+/* The age when the model's clock is 0, modulo 2^64: for david-sim. */
+u64 timing_age_shift(const struct timing *timing);
+/* Was there ever a fault? Or an age given? */
+bool timing_has_faults(const struct timing *timing);
+bool timing_has_age(const struct timing *timing);
+/* What a request fails with. */
+blk_status_t timing_fault_status(u8 fault);
+/*
+ * With timing_has_faults(): @bio, a discard or write-zeroes that takes no modelled time, comes in
+ * @mode, which is not model-only. Returns the fault that it meets, or 0. Any context.
+ */
+u8 timing_meet_untimed(struct timing *timing, const struct bio *bio, enum david_mode mode);
+
 /* The profile, scaled to the disk. */
 const struct profile *timing_profile(const struct timing *timing);
 
@@ -102,7 +128,8 @@ bool timing_writes_through(const struct timing *timing);
 
 /*
  * timing-accurate: put @bio, a read, a write or an empty flush, into the queue.
- * Sleeps while the queue is full; with REQ_NOWAIT returns false instead.
+ * Sleeps while the queue is full; with REQ_NOWAIT returns false instead. If then
+ * @timed->request.fault is not 0, the request fails with it, when its time has come.
  */
 bool timing_accurate_submit(struct timing *timing, struct timed *timed, struct bio *bio);
 
@@ -112,8 +139,10 @@ bool timing_accurate_submit(struct timing *timing, struct timed *timed, struct b
  */
 bool timing_accurate_stored(struct timing *timing, struct timed *timed);
 
-/* speedup: charge the modelled time of @bio. Any context. */
-void timing_speedup_submit(struct timing *timing, const struct bio *bio);
+/*
+ * speedup: charge the modelled time of @bio. Returns the fault that it meets, or 0. Any context.
+ */
+u8 timing_speedup_submit(struct timing *timing, const struct bio *bio);
 
 /*
  * @bio is a discard, in @mode. To an SSD its sectors are room for collection; to others nothing.

@@ -121,6 +121,8 @@ TRACE_EVENT(david_complete,
 		__field(u64, die)
 		__field(u64, channel)
 		__field(u64, map)
+		__field(u64, fault)
+		__field(u8, failed)
 	),
 	TP_fast_assign(
 		__entry->dev = dev;
@@ -140,13 +142,15 @@ TRACE_EVENT(david_complete,
 		__entry->die = timed->request.parts.die;
 		__entry->channel = timed->request.parts.channel;
 		__entry->map = timed->request.parts.map;
+		__entry->fault = timed->request.parts.fault;
+		__entry->failed = timed->request.fault;
 	),
-	TP_printk("dev=%u:%u id=%llu arrival=%llu dispatch=%llu completion=%llu delivered=%llu lateness=%llu overhead=%llu seek=%llu rotation=%llu transfer=%llu hit=%u flush=%llu queued=%llu die=%llu channel=%llu map=%llu",
+	TP_printk("dev=%u:%u id=%llu arrival=%llu dispatch=%llu completion=%llu delivered=%llu lateness=%llu overhead=%llu seek=%llu rotation=%llu transfer=%llu hit=%u flush=%llu queued=%llu die=%llu channel=%llu map=%llu fault=%llu failed=%u",
 		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->id, __entry->arrival,
 		  __entry->dispatch, __entry->completion, __entry->delivered, __entry->lateness,
 		  __entry->overhead, __entry->seek, __entry->rotation, __entry->transfer,
 		  __entry->hit, __entry->flush, __entry->queued, __entry->die,
-		  __entry->channel, __entry->map)
+		  __entry->channel, __entry->map, __entry->fault, __entry->failed)
 );
 
 /*

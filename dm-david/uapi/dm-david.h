@@ -139,6 +139,7 @@ enum david_part {
 	DAVID_PART_DIE,	/* of an SSD's read: a die reads */
 	DAVID_PART_CHANNEL,	/* the die's channel is waited for, and carries */
 	DAVID_PART_MAP,		/* a part of the SSD's map is read */
+	DAVID_PART_FAULT,	/* retries, detours, stalls; and more of all, of a slow drive */
 	DAVID_PART_NR
 };
 
@@ -185,6 +186,21 @@ enum david_pending {
 	DAVID_PENDING_SECTORS,
 	DAVID_PENDING_RUNS,	/* in which they lie */
 	DAVID_PENDING_NR
+};
+
+/* What faults of the modelled drive did: index into david_stats.faults. */
+enum david_faults {
+	/* Requests that failed: a block was bad, */
+	DAVID_FAULTS_MEDIA_READ,
+	DAVID_FAULTS_MEDIA_WRITE,	/* ... and was written in part, or no spare one was left */
+	DAVID_FAULTS_TIMEOUT,		/* the drive did not answer */
+	DAVID_FAULTS_GONE,		/* it was gone */
+	/* Commands that took longer; of a drive without an arm requests */
+	DAVID_FAULTS_SLOWED,
+	DAVID_FAULTS_STALLED,
+	DAVID_FAULTS_DETOURS,	/* ways to a spare block */
+	DAVID_FAULTS_MOVED,	/* blocks that were moved to a spare one */
+	DAVID_FAULTS_NR
 };
 
 /*
@@ -285,6 +301,7 @@ struct david_stats {
 	 */
 	__u64 cached[DAVID_SLOTS];
 	__u64 pending[DAVID_SLOTS];	/* now */
+	__u64 faults[DAVID_SLOTS];	/* of the modelled drive */
 };
 
 struct david_version {

@@ -90,6 +90,12 @@ fail:
 
 static void array_run_to(struct array *array, u64 until);
 
+void array_set_faults(struct array *array, u32 member, struct faults *faults)
+{
+	faults->shift -= array->members[member].phase;
+	disk_set_faults(array->members[member].disk, faults);
+}
+
 void array_destroy(struct array *array)
 {
 	u32 i;

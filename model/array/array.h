@@ -102,6 +102,13 @@ bool array_solid_figures(const struct array *array, struct solid_figures *figure
 /* The same of what is pending. False: they are not shingled. */
 bool array_pending_figures(const struct array *array, struct pending_figures *figures);
 
+/*
+ * From now on what @faults says holds for @member, which is no constant one; time is the array's.
+ * It must be there as long as the array. Only what takes time: what md does when a member's request
+ * fails is not modelled, so nothing of it may.
+ */
+void array_set_faults(struct array *array, u32 member, struct faults *faults);
+
 /* The memory of the members' disks. */
 size_t array_bytes(const struct array *array);
 

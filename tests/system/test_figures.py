@@ -47,6 +47,8 @@ SIM_IDLE = {
         "slc_programs", "folded_pages", "map_reads", "map_programs")), "tests/unit/solid-test.c"),
     **dict.fromkeys((f"jobs.*.members.*.drive_ns.{name}" for name in ("seek", "rotation", "flush", "map")),
                     "tests/unit/array-parts-check.c"),
+    **dict.fromkeys(("jobs.*.members.*.drive_ns.fault", "jobs.*.drive_ns.fault"), "tests/unit/fault-test.c"),
+    "jobs.*.failed": "tests/unit/bench",
     "jobs.*.drive_ns.map": "tests/unit/profiles-check.c",
     "jobs.*.buffer_waits": "tests/unit/solid-test.c",
 }
@@ -113,7 +115,8 @@ BLOCKS = {
     "drive with caches": secondblocks.Asked(str(PROFILES / "quick.profile"), count=1200),
 }
 # Of these no trace has any: tests/system/test_served.py has.
-BLOCKS_IDLE = {"served.*.beyond", "served.*.beyond_line", "served.*.runs.*.drive_ns.map"}
+BLOCKS_IDLE = {"served.*.beyond", "served.*.beyond_line", "served.*.runs.*.drive_ns.map",
+               "served.*.runs.*.drive_ns.fault"}
 
 
 @functools.cache

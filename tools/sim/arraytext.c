@@ -233,6 +233,7 @@ static void print_busy(FILE *out, const struct array_member_figures *sum)
 		{ "rotation", parts->rotation }, { "transfer", parts->transfer },
 		{ "flush", parts->flush }, { "queued", parts->queued }, { "die", parts->die },
 		{ "channel", parts->channel }, { "map", parts->map },
+		{ "fault", parts->fault },
 	};
 	u64 total = drive_parts_total(parts), most = max(total, sum->busy);
 	u32 i;

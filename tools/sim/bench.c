@@ -28,6 +28,9 @@ static const char usage[] =
 "  --array WORDS       on an array of such disks, such as '5 members=8 chunk=64K'\n"
 "  --size S            sectors of 512 bytes of each disk (default: the profile's)\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
+"  --faults TEXT       the drive fails like that: docs/MODEL.md. Its age is 0 when a job begins.\n"
+"                      Requests that fail are done when the host knows\n"
+"  --faulty N          of an array, the member that does, from 0 on. What fails may only take time\n"
 "  --json              print the figures as JSON\n"
 "  --no-doubts         end with the job's last request; do not ask what its figures leave out\n"
 "  -h, --help          this text\n"
@@ -35,7 +38,7 @@ static const char usage[] =
 "A job's words, with what holds without them; \"+\" joins parts that run at the same time:\n";
 
 enum { OPTION_PROFILE = 256, OPTION_JOB, OPTION_JOBS, OPTION_SIZE, OPTION_OPTION, OPTION_JSON,
-	OPTION_ARRAY, OPTION_NO_DOUBTS, OPTION_BEFORE };
+	OPTION_ARRAY, OPTION_NO_DOUBTS, OPTION_BEFORE, OPTION_FAULTS, OPTION_FAULTY };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
@@ -47,6 +50,8 @@ static const struct option long_options[] = {
 	{ "option", required_argument, NULL, OPTION_OPTION },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "no-doubts", no_argument, NULL, OPTION_NO_DOUBTS },
+	{ "faults", required_argument, NULL, OPTION_FAULTS },
+	{ "faulty", required_argument, NULL, OPTION_FAULTY },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
@@ -64,6 +69,9 @@ struct arguments {
 	unsigned int nr_before;
 	const char *array;
 	struct array_setup setup;	/* of it */
+	const char *fault_text;
+	struct faults *faults;	/* what that says; NULL: none */
+	u64 faulty;
 	u64 size;
 	bool json;
 	bool no_doubts;
@@ -160,6 +168,13 @@ static int bench_arguments(int argc, char **argv, struct arguments *args)
 			break;
 		case OPTION_NO_DOUBTS:
 			args->no_doubts = true;
+			break;
+		case OPTION_FAULTS:
+			args->fault_text = optarg;
+			break;
+		case OPTION_FAULTY:
+			if (!number_parse(optarg, ARRAY_MEMBERS - 1, &args->faulty))
+				return bad_usage(command, "--faulty: the number of a member");
 			break;
 		case 'h':
 			printf("%s%s\nAn array's words:\n%s", usage, job_words, array_words);
@@ -298,6 +313,7 @@ static void job_print_json(const char *name, const char *text, const struct job 
 	printf("],\n  ");
 	print_quantiles(result->times, result->nr_times);
 	printf(",\n  \"warmed\": %llu", (unsigned long long)result->warmed);
+	printf(",\n  \"failed\": %llu", (unsigned long long)result->all.failed);
 	printf(",\n  \"flushes\": %llu, \"flush_mean_us\": %.3f, \"state_bytes\": %llu",
 	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes),
 	       (unsigned long long)result->state);
@@ -419,6 +435,10 @@ static void print_result(const struct arguments *args, const struct profile *pro
 		nr_doubts = job_doubts(&named->job, result, &limits, doubts);
 	if (!args->json) {
 		job_print_text(named->name, result);
+		if (result->all.failed)
+			printf("%llu of %llu requests failed\n",
+			       (unsigned long long)result->all.failed,
+			       (unsigned long long)result->all.requests);
 		warn_of_doubts(named, doubts, nr_doubts);
 		if (args->array)
 			array_print_text(stdout, result->members, args->setup.layout.members);
@@ -450,6 +470,8 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 	job.look_after = !args->no_doubts;
 	job.before = before;
 	job.nr_before = args->nr_before;
+	job.faults = args->faults;
+	job.faulty = args->faulty;
 	if (!text || job_run(&job, profile, setup, &result)) {
 		fprintf(stderr, "david-sim bench: %s\n", text ? result.failed : "out of memory");
 		free(text);
@@ -528,6 +550,30 @@ out:
 	return r;
 }
 
+/* What --faults says. Returns 0, or 1 and complains. */
+static int parse_faults(struct arguments *args, const struct profile *profile)
+{
+	struct fault_error error;
+	u32 i;
+
+	args->faults = malloc(sizeof(*args->faults));
+	if (!args->faults)
+		return bad_usage(command, "out of memory");
+	faults_init(args->faults, profile);
+	if (faults_parse(args->faults, args->fault_text, &error))
+		return bad_usage(command, "--faults: %s", error.text);
+	if (args->faulty >= max(1U, args->setup.layout.members))
+		return bad_usage(command, "--faulty: there is no such member");
+	for (i = 0; args->array && i < args->faults->nr; i++)
+		if (args->faults->all[i].kind != FAULT_SLOW &&
+		    args->faults->all[i].kind != FAULT_STALL)
+			return bad_usage(command,
+					 "--faults: of an array only slow and firmware-stall");
+	if (args->array && args->setup.constant)
+		return bad_usage(command, "--faults: members of a constant time do not fail");
+	return 0;
+}
+
 int bench_main(int argc, char **argv)
 {
 	struct arguments *args = calloc(1, sizeof(*args));
@@ -542,11 +588,15 @@ int bench_main(int argc, char **argv)
 	}
 	if (!r && args->array && array_parse(&args->setup, args->array, profile.sectors))
 		r = 1;
+	if (!r && args->fault_text)
+		r = parse_faults(args, &profile);
 	if (!r)
 		r = run_jobs(args, &profile);
 	profile_free(&profile);
 	while (args && args->nr_jobs)
 		free(args->jobs[--args->nr_jobs]);
+	if (args)
+		free(args->faults);
 	free(args);
 	return r;
 }

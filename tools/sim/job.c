@@ -63,6 +63,7 @@ struct run {
 	struct media_mark media[JOB_WINDOWS + 1];	/* at the ends of its windows */
 	struct media_mark media_begin;	/* of the requests that are counted */
 	struct ftl *flash;		/* NULL: the disk's own */
+	struct faults *faults;		/* NULL: none */
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
 	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
@@ -267,6 +268,7 @@ static void job_count(struct job_figures *figures, const struct disk_request *re
 	figures->requests++;
 	figures->bytes += request->sectors * 512ULL;
 	figures->hits += request->parts.hit;
+	figures->failed += request->fault != FAULT_NONE;
 	figures->cached += request->parts.cached;
 	figures->ns += ns;
 	figures->most = max(figures->most, ns);
@@ -905,6 +907,21 @@ static u64 cache_size(const struct profile *profile, u32 members)
 	       max(1U, members);
 }
 
+/* The drive, or a member's, fails from now on. Returns 0 or -ENOMEM. */
+static int begin_faults(struct run *run, const struct profile *profile)
+{
+	run->faults = malloc(sizeof(*run->faults));
+	if (!run->faults)
+		return -ENOMEM;
+	*run->faults = *run->job->faults;
+	run->faults->profile = profile;
+	if (run->target.array)
+		array_set_faults(run->target.array, run->job->faulty, run->faults);
+	else
+		disk_set_faults(run->target.disk, run->faults);
+	return 0;
+}
+
 static int run_once(const struct job *job, const struct profile *profile,
 		    const struct array_setup *setup, struct job_result *result)
 {
@@ -932,6 +949,8 @@ static int run_once(const struct job *job, const struct profile *profile,
 		run.flash = ftl_copy(job->flash, GFP_KERNEL);
 	if ((run.flash || !job->flash) && !target_create(&run.target, &changed, setup, run.flash))
 		r = serve_all_before(&run) ?: prepare(&run, job);
+	if (!r && job->faults)
+		r = begin_faults(&run, &changed);
 	if (!r && run.target.disk)
 		disk_sum_into(run.target.disk, &run.sums);
 	if (!r) {
@@ -960,6 +979,7 @@ static int run_once(const struct job *job, const struct profile *profile,
 	}
 	target_destroy(&run.target);
 	ftl_destroy(run.flash);
+	free(run.faults);
 	free_slots(&run);
 	if (r)
 		job_release(result);

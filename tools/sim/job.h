@@ -56,12 +56,15 @@ struct job {
 	const struct ftl *flash;	/* an SSD's, which begins as a copy; NULL: by its profile */
 	const struct job *before;	/* the disk has served these when it begins, in order; */
 	u32 nr_before;			/* nothing of them counts */
+	const struct faults *faults;	/* of the disk, which begins with a copy; NULL: none */
+	u32 faulty;		/* of an array: the member that has them */
 };
 
 struct job_figures {
 	u64 requests;		/* flushes not included */
 	u64 bytes;
 	u64 hits;
+	u64 failed;		/* by faults */
 	u64 cached;		/* sectors: see struct drive_parts */
 	u64 ns;			/* sum of response times */
 	u64 most;		/* longest response time */

@@ -53,6 +53,8 @@ static const char usage[] =
 "                      david-sim layout --help\n"
 "  --size S            the recorded disk's size, in sectors of 512 bytes (default: the profile's)\n"
 "  --device MAJOR:MINOR  which of several recorded disks\n"
+"  --faults TEXT       the recorded drive fails like that, as the message \"fault list\" says:\n"
+"                      docs/MODEL.md; with --fault-shift N, its word shift=\n"
 "  --out FILE          where replay writes; - is standard output\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
 "  --json              print the figures as JSON\n"
@@ -61,7 +63,7 @@ static const char usage[] =
 "The exit status is 0 if all went well, 1 if a file or the command line is bad.\n";
 
 enum { OPTION_PROFILE = 256, OPTION_TRACE, OPTION_OUT, OPTION_OPTION, OPTION_JSON,
-	OPTION_RECORDED, OPTION_SIZE, OPTION_DEVICE, OPTION_ARRAY };
+	OPTION_RECORDED, OPTION_SIZE, OPTION_DEVICE, OPTION_ARRAY, OPTION_FAULTS, OPTION_SHIFT };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
@@ -73,6 +75,8 @@ static const struct option long_options[] = {
 	{ "size", required_argument, NULL, OPTION_SIZE },
 	{ "device", required_argument, NULL, OPTION_DEVICE },
 	{ "array", required_argument, NULL, OPTION_ARRAY },
+	{ "faults", required_argument, NULL, OPTION_FAULTS },
+	{ "fault-shift", required_argument, NULL, OPTION_SHIFT },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
@@ -80,7 +84,8 @@ static const struct option long_options[] = {
 #define MAX_OPTIONS	64
 
 struct arguments {
-	const char *profile, *trace, *out, *recorded, *device, *array;
+	const char *profile, *trace, *out, *recorded, *device, *array, *faults;
+	u64 fault_shift;
 	u64 size;		/* sectors; 0: the profile's */
 	char *options[MAX_OPTIONS];
 	unsigned int nr_options;
@@ -125,6 +130,13 @@ static int main_arguments(int argc, char **argv, struct arguments *args)
 			break;
 		case OPTION_ARRAY:
 			args->array = optarg;
+			break;
+		case OPTION_FAULTS:
+			args->faults = optarg;
+			break;
+		case OPTION_SHIFT:
+			if (!number_parse(optarg, U64_MAX, &args->fault_shift))
+				return bad_usage(command, "--fault-shift: a number of ns");
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -272,7 +284,10 @@ static int replay_kernel(const struct arguments *args, struct profile *profile)
 		fprintf(stderr, "%s: --size: %s\n", args->profile, strerror(-r));
 		return 1;
 	}
-	return replay_recorded(profile, args->recorded, args->device, args->out, args->json);
+	return replay_recorded(profile, &(struct recorded_options) {
+		.file = args->recorded, .device = args->device, .out = args->out,
+		.faults = args->faults, .fault_shift = args->fault_shift, .json = args->json,
+	});
 }
 
 static int run_trace(const struct arguments *args, const struct profile *profile,
@@ -335,8 +350,9 @@ int main(int argc, char **argv)
 		return status;
 	if (args.recorded && !replaying)
 		return bad_usage(command, "--recorded is for replay");
-	if (!args.recorded && (args.size || args.device))
-		return bad_usage(command, "--size and --device go with --recorded");
+	if (!args.recorded && (args.size || args.device || args.faults || args.fault_shift))
+		return bad_usage(command,
+				 "--size, --device, --faults and --fault-shift go with --recorded");
 	if (args.array && (args.recorded || !replaying))
 		return bad_usage(command, "--array is for replay --trace");
 	if (!args.recorded && replaying != !!args.out)

@@ -398,7 +398,27 @@ static int run_on(struct recording *rec, struct disk *disk, struct ftl *ftl)
 	return 0;
 }
 
-static int recording_run(struct recording *rec, const struct profile *profile)
+/* Returns NULL, and says why, if @text is wrong. */
+static struct faults *recorded_faults(const struct profile *profile, const char *text, u64 shift)
+{
+	struct faults *faults = calloc(1, sizeof(*faults));
+	struct fault_error error;
+
+	if (!faults) {
+		complain("not enough memory for the faults");
+		return NULL;
+	}
+	faults_init(faults, profile);
+	faults->shift = shift;
+	if (!faults_parse(faults, text, &error))
+		return faults;
+	complain("--faults: %s", error.text);
+	free(faults);
+	return NULL;
+}
+
+static int recording_run(struct recording *rec, const struct profile *profile,
+			 struct faults *faults)
 {
 	struct ftl *ftl = profile->kind == DRIVE_SSD ? ftl_create(profile, GFP_KERNEL) : NULL;
 	struct disk *disk = NULL;
@@ -406,6 +426,8 @@ static int recording_run(struct recording *rec, const struct profile *profile)
 
 	if (ftl || profile->kind != DRIVE_SSD)
 		disk = disk_create(profile, ftl, GFP_KERNEL);
+	if (disk && faults)
+		disk_set_faults(disk, faults);
 	r = run_on(rec, disk, ftl);
 	disk_destroy(disk);
 	ftl_destroy(ftl);
@@ -423,7 +445,8 @@ static int write_out(const struct recording *rec, const char *name)
 		return -1;
 	}
 	fprintf(file, "id,arrival_ns,dispatch_ns,completion_ns,overhead_ns,seek_ns,rotation_ns,");
-	fprintf(file, "transfer_ns,flush_ns,queued_ns,die_ns,channel_ns,map_ns,hit,cached\n");
+	fprintf(file, "transfer_ns,flush_ns,queued_ns,die_ns,channel_ns,map_ns,hit,cached,"
+		"fault_ns,failed\n");
 	for (id = 0; id < rec->nr; id++) {
 		const struct disk_request *r = &rec->requests[id].request;
 
@@ -435,9 +458,10 @@ static int write_out(const struct recording *rec, const char *name)
 			(unsigned long long)r->parts.seek, (unsigned long long)r->parts.rotation);
 		fprintf(file, "%llu,%llu,%llu,", (unsigned long long)r->parts.transfer,
 			(unsigned long long)r->parts.flush, (unsigned long long)r->parts.queued);
-		fprintf(file, "%llu,%llu,%llu,%u,%u\n", (unsigned long long)r->parts.die,
+		fprintf(file, "%llu,%llu,%llu,%u,%u,", (unsigned long long)r->parts.die,
 			(unsigned long long)r->parts.channel, (unsigned long long)r->parts.map,
 			r->parts.hit, r->parts.cached);
+		fprintf(file, "%llu,%u\n", (unsigned long long)r->parts.fault, r->fault);
 	}
 	bad = ferror(file);
 	bad |= file == stdout ? fflush(file) : fclose(file);
@@ -484,9 +508,11 @@ static size_t recording_compare(const struct recording *rec, size_t *compared, u
 	return differ;
 }
 
-int replay_recorded(const struct profile *profile, const char *name, const char *device,
-		    const char *out, bool json)
+int replay_recorded(const struct profile *profile, const struct recorded_options *options)
 {
+	const char *name = options->file, *out = options->out;
+	struct faults *faults = NULL;
+	bool json = options->json;
 	struct recording rec = { .file = name };
 	size_t compared, differ;
 	unsigned long long total;
@@ -494,10 +520,15 @@ int replay_recorded(const struct profile *profile, const char *name, const char 
 	u64 last;
 	FILE *to;
 
-	if (device)
-		snprintf(rec.device, sizeof(rec.device), "%s", device);
-	if (recording_load(&rec, device) || recording_check(&rec, profile) ||
-	    recording_run(&rec, profile) || (out && write_out(&rec, out)))
+	if (options->device)
+		snprintf(rec.device, sizeof(rec.device), "%s", options->device);
+	if (options->faults) {
+		faults = recorded_faults(profile, options->faults, options->fault_shift);
+		if (!faults)
+			return 1;
+	}
+	if (recording_load(&rec, options->device) || recording_check(&rec, profile) ||
+	    recording_run(&rec, profile, faults) || (out && write_out(&rec, out)))
 		goto out;
 	differ = recording_compare(&rec, &compared, &last);
 	to = out && !strcmp(out, "-") ? stderr : stdout;
@@ -524,6 +555,7 @@ int replay_recorded(const struct profile *profile, const char *name, const char 
 			rec.nr, compared, differ, total);
 	status = differ ? 1 : 0;
 out:
+	free(faults);
 	free(rec.requests);
 	free(rec.unplugs);
 	free(rec.written);

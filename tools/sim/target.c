@@ -34,9 +34,9 @@ void target_print_sums(FILE *to, const struct drive_sums *sums)
 	fprintf(to, "\"transfer\": %llu, \"flush\": %llu, \"queued\": %llu, ",
 		(unsigned long long)parts->transfer, (unsigned long long)parts->flush,
 		(unsigned long long)parts->queued);
-	fprintf(to, "\"die\": %llu, \"channel\": %llu, \"map\": %llu}",
+	fprintf(to, "\"die\": %llu, \"channel\": %llu, \"map\": %llu, \"fault\": %llu}",
 		(unsigned long long)parts->die, (unsigned long long)parts->channel,
-		(unsigned long long)parts->map);
+		(unsigned long long)parts->map, (unsigned long long)parts->fault);
 }
 
 void target_figures(const struct target *target, u32 members, struct array_member_figures *figures)

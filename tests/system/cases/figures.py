@@ -54,6 +54,8 @@ IDLE = {
         "blocks.packed",
         "mounted_above",
         "parts.map",
+        "parts.fault",
+        "faults.",
         "reach.first",
         "reach.most_first",
         "flash.folded_pages",
@@ -62,7 +64,7 @@ IDLE = {
         "flash.slc_programs",
         "flash.map_",
     ),
-    "top": ("parts.map", "late_ms", "trustworthy"),
+    "top": ("parts.map", "parts.fault", "late_ms", "trustworthy"),
 }
 
 

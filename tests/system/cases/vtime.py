@@ -23,7 +23,7 @@ from helpers.timed import settle, timed_disk
 from helpers.units import FULL, GIB, MIB, TIB
 
 RAM = 128 * MIB
-PLAIN, QUICK = profile("plain"), profile("quick")
+PLAIN, QUICK, FLASH = profile("plain"), profile("quick"), profile("flash")
 SHINGLED = "seagate-st8000as0002"
 
 
@@ -64,6 +64,56 @@ def random_reads_and_writes_take_what_the_simulator_says() -> None:
             assert sum(parts.values()) <= figures["busy_ns"] and bool(parts["flush"]) == (drive != PLAIN)
             if drive == PLAIN:
                 assert abs(said["total_ns"] - figures["busy_ns"]) < 0.01 * said["total_ns"], (said, figures)
+
+
+@case
+def a_drive_that_fails_takes_what_the_simulator_says() -> None:
+    settle()
+    faults = (
+        ("--kind", "media-error", "--sectors", "0-1048575", "--rate", "0.02", "--seed", "5"),
+        ("--kind", "media-error", "--rate", "1e-3", "--from", "5s", "--over", "20s"),
+        ("--kind", "slow", "--factor", "3.7", "--sectors", "400000-1200000", "--from", "8s", "--for", "4s",
+         "--every", "9s"),
+        ("--kind", "firmware-stall", "--from", "6s", "--for", "700ms", "--every", "3s"),
+        ("--kind", "timeout", "--rate", "0.01", "--seed", "2"),
+    )
+    rng = random.Random(3)
+    with ram_disk(RAM) as dev:
+        for drive in (PLAIN, QUICK, FLASH):
+            failed = 0
+            options = ("--classify", "data", "--profile-option", "erc_read=1500ms")
+            with recording() as result, timed_disk("vt", GIB, dev, drive, *options) as disk:
+                for fault in faults:
+                    david("fault", "add", "vt", *fault)
+                listed = run("dmsetup", "message", "vt", "0", "fault", "list").split()
+                words = dict(word.split("=", 1) for word in listed)
+                with raw.opened(disk) as fd:
+                    for number in range(300):
+                        # Half of them to few places, so that what was moved is met again.
+                        offset = rng.randrange((64 * MIB if number % 2 else GIB) // 4096 - 64) * 4096
+                        size = rng.choice((512, 4096, 65536, 131072))
+                        try:
+                            if rng.randrange(2):
+                                raw.write(fd, bytes(size), offset)
+                            else:
+                                raw.read(fd, size, offset)
+                        except OSError:
+                            failed += 1
+                check_lateness("vt")
+                figures = device_stats("vt")
+            told = ("--faults", words["faults"], "--fault-shift", words["shift"])
+            said = result[0].replay(drive, GIB, *told, "--option", "erc_read=1500ms")
+            assert said["n"] == said["compared"] >= 300 and not said["differ"], said
+            parts = check_parts(figures, said)
+            counted = figures["faults"]
+            say(f"{drive}: {failed} failed, {counted}, parts {parts}, busy {figures['busy_ns']}")
+            events = [event["failed"] for event in result[0].events("complete")]
+            assert failed == sum(map(bool, events)), (failed, events)
+            assert failed == sum(counted[kind] for kind in ("media_read", "media_write", "timeout", "gone"))
+            for kind in ("media_read", "timeout", "slowed", "stalled", "moved"):
+                assert counted[kind], counted
+            assert sum(parts.values()) <= figures["busy_ns"], (parts, figures["busy_ns"])
+            assert bool(counted["detours"]) == (drive != FLASH) and not figures["errors"], counted
 
 
 @case

@@ -24,7 +24,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from davidlib import sizes, util  # noqa: F401
-from davidlib.disk import array, check, create, device, dm, info, kmsg
+from davidlib.disk import array, check, create, device, dm, fault, info, kmsg
 from davidlib.disk import packing, pool, rawrules, setting, show, stack, stats, top
 from davidlib.drive import profileword  # noqa: F401
 
@@ -84,7 +84,8 @@ def run(*command: str, ok: tuple[int, ...] = (0,), env: dict[str, str] | None = 
 def david_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="david")
     commands = parser.add_subparsers()
-    for module in (array, create, device, show, top, check, info, packing, pool, setting, rawrules, stack):
+    for module in (array, create, device, show, top, check, fault, info, packing, pool, setting, rawrules,
+                   stack):
         module.add_parsers(commands)
     return parser
 

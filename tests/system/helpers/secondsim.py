@@ -28,7 +28,7 @@ SIM = TREE / "build" / "david-sim"
 START = 1_000_000  # ns: when a job begins
 READ, WRITE, FLUSH = range(3)
 OPS = {"all": (READ, WRITE), "reads": (READ,), "writes": (WRITE,)}
-PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map")
+PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map", "fault")
 QUANTILES = {"p50_us": 500, "p90_us": 900, "p99_us": 990, "p999_us": 999}  # thousandths
 UNITS = {"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "sectors": 1, "rpm": 1, "ps": 1e-3}
 
@@ -337,7 +337,8 @@ def of_one_drive(asked: Asked, doc: dict[str, Any], place: Path) -> tuple[dict[s
     seconds = (counted[-1].done - begin) / 1e9
     flushes = [one for one in counted if one.op == FLUSH]
     plain = [one for one in counted if one.op != FLUSH]
-    second = head(asked, job, doc) | {f"{job}.seconds": printed(seconds, 9), f"{job}.flushes": len(flushes)}
+    second = head(asked, job, doc) | {f"{job}.seconds": printed(seconds, 9), f"{job}.flushes": len(flushes),
+                                      f"{job}.failed": 0}
     second[f"{job}.flush_mean_us"] = printed(sum(one.ns for one in flushes) / len(flushes) / 1e3, 3)
     for name, ops in OPS.items():
         second |= flat(f"{job}.{name}", group([one for one in plain if one.op in ops], seconds))
@@ -448,7 +449,7 @@ def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict
         # A write is a hit if all members' buffers took it, and it read nothing before.
         one.hit = one.op == WRITE and asked.array.startswith("0")
     second = head(asked, job, doc) | {f"{job}.seconds": printed(ns / 1e9, 9), f"{job}.array": asked.array,
-                                      f"{job}.flushes": 0, f"{job}.flush_mean_us": 0.0}
+                                      f"{job}.flushes": 0, f"{job}.flush_mean_us": 0.0, f"{job}.failed": 0}
     for name, ops in OPS.items():
         second |= flat(f"{job}.{name}", group([one for one in requests if one.op in ops], ns / 1e9))
     second |= flat(f"{job}.parts.0.part0", group(requests, ns / 1e9))

@@ -83,6 +83,7 @@ def times(requests: list[Done], said: dict[str, Any]) -> dict[str, Any]:
         "hits": said["hits"],
         **{f"{group}.{name}": said[group][name] for group in ("cached", "pending") for name in said[group]},
         "unmodelled": 0,
+        **{f"faults.{name}": 0 for name in stats.MODEL_GROUPS["faults"][2]},
         "queue_waits": sum(one.waited > 0 for one in requests),
         "queue_wait_ns": sum(one.waited for one in requests),
         "measured_times.0": 0,

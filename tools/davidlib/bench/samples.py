@@ -19,7 +19,7 @@ COLUMNS = (
     *("t_ns", "reads", "writes", "flushes", "read_bytes", "written_bytes", "modelled", "modelled_ns"),
     *("busy_ns", "overhead_ns", "seek_ns", "rotation_ns", "transfer_ns", "hits"),
     *("store_bytes", "memory_bytes", "late_ns", "flush_ns", "queued_ns"),
-    *("die_ns", "channel_ns", "map_ns"),
+    *("die_ns", "channel_ns", "map_ns", "fault_ns"),
 )
 MOST = 240
 FIRST_NS = 50_000_000
@@ -40,7 +40,7 @@ def row(figures: dict[str, Any], t_ns: int) -> Row:
         figures["store_used"] * figures["block_size"],
         sum(figures["mem"].values()),
         figures["late_ns"],
-        *(parts[name] for name in ("flush", "queued", "die", "channel", "map")),
+        *(parts[name] for name in ("flush", "queued", "die", "channel", "map", "fault")),
         figures["modelled_times"],
     ]
 

@@ -2,8 +2,8 @@
 """Fake disks: create, look at, resize and remove them; plan their stores; what lies on them and below them.
 
 Commands: create.py, device.py (remove, resize, list), show.py (stats), top.py, check.py, info.py, setting.py
-(set), packing.py (pack), pool.py, array.py, rawrules.py (raw), record.py, plan.py, stack.py, store.py,
-classify.py. Each has add_parsers(), which tools/david calls. create.create_disk() makes a disk of
+(set), fault.py, packing.py (pack), pool.py, array.py, rawrules.py (raw), record.py, plan.py, stack.py,
+store.py, classify.py. Each has add_parsers(), which tools/david calls. create.create_disk() makes a disk of
 DiskParameters (parameters.py), array.create_array() an array; the commands and other rooms call them.
 backing.py looks at a device before something is stored on it, pools.py finds a pool's, layers.py says what a
 device is made of, mounts.py what is mounted. dm.py runs dmsetup for all of them, md.py mdadm; kmsg.py has the

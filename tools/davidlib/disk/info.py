@@ -71,6 +71,7 @@ def describe(name: str) -> dict[str, Any]:
     text = words.pop("profile", None)
     found: dict[str, Any] = {"name": name, "size": size, "backing": device.backing, "options": words}
     found["rules"] = dm.dmsetup("message", name, "0", "raw", "list").split()
+    found["faults"] = words.get("faults", "none").split(",")
     if text:
         found |= _drive(profileword.parse(text, "table"), size)
     return found
@@ -95,6 +96,7 @@ def as_text(found: dict[str, Any]) -> str:
     else:
         lines.append(_row("drive", "none: no times, as fast as it can"))
     lines.append(_row("options", " ".join(f"{key}={value}" for key, value in found["options"].items())))
+    lines.append(_row("faults", " ".join(found["faults"])))
     lines.append(_row("RAW rules", " ".join(found["rules"]) or "none"))
     return "\n".join(lines)
 

@@ -143,6 +143,7 @@ def add_drive_options(parser: argparse.ArgumentParser) -> None:
         "files=default: files read as well-formed ones by their suffix; raw=RULE,...: see david raw; "
         "pool_reserve=BLOCKS: of a new disk of a pool, that the others cannot take (default 1/256 of it), "
         "pool_log=PAGES: its log (default 1/128); "
+        "faults=FAULT,...: what fails of the drive, see david fault; age=TIME: how old it is; "
         "repeatable",
     )
     parser.add_argument(

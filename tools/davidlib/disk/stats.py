@@ -74,7 +74,7 @@ SCALARS = (
 
 
 TIMED = ("read", "write", "flush")
-PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map")
+PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map", "fault")
 # The part about time, in the struct's order: groups as above, scalars, histograms.
 TIME_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "parts": ("parts", "part_", PARTS),
@@ -112,6 +112,8 @@ MODEL_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "reach": ("reach", "reach_", ("first", "end", "pages", "most_first", "most_end")),
     "cached": ("cached", "cached_", ("read", "write")),
     "pending": ("pending", "pending_", ("sectors", "runs")),
+    "faults": ("faults", "faults_", ("media_read", "media_write", "timeout", "gone", "slowed", "stalled",
+                                     "detours", "moved")),
 }
 READS = ("read_hits", "read_pages")
 REACH_PAGE = 4096  # bytes

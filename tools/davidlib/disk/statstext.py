@@ -53,6 +53,17 @@ PART_TEXTS = {
     "die": "of an SSD's reads: dies read",
     "channel": "the same: channels are waited for, and carry",
     "map": "the same: parts of the map are read",
+    "fault": "retries, detours, stalls, and more of all of a slow drive",
+}
+FAILED_MEANS = {
+    "media_read": "requests that failed: a block is bad",
+    "media_write": "the same, written in part, or no spare block was left",
+    "timeout": "the same: the drive did not answer",
+    "gone": "the same: the drive was gone",
+    "slowed": "commands that took a multiple of their time",
+    "stalled": "commands that waited for the drive's firmware",
+    "detours": "ways to a spare block",
+    "moved": "blocks that were moved to a spare one",
 }
 
 
@@ -84,6 +95,11 @@ def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str
         row("stroked", f"{100 * stroked / disk:.3g} %",
             "of the disk: from the first sector to the last, without metadata and few outliers")
         row("touched", f"{100 * touched / disk:.3g} %", f"of it: {format_size(touched)}, each page once")
+    if any(stats["faults"].values()):
+        title("faults of the modelled drive")
+        for name, count in stats["faults"].items():
+            if count:
+                row(name.replace("_", " "), str(count), FAILED_MEANS[name])
     waits = f"waited to enter the queue, {format_time(stats['queue_wait_ns'])} in all"
     row("queue waits", str(stats["queue_waits"]), waits)
     if late := sum(stats["late"]):

@@ -23,7 +23,7 @@ from .show import seconds
 
 HEADER = (
     f"{'disk':<12} {'read/s':>8} {'write/s':>8} {'read':>10} {'written':>10} {'r-resp':>8} {'w-resp':>8} "
-    f"{'queue':>6} {'busy':>5}  {'seek  rot xfer ovhd flsh  que  die chan  map':<44} {'hits':>8} "
+    f"{'queue':>6} {'busy':>5}  {'seek  rot xfer ovhd flsh  que  die chan  map  flt':<49} {'hits':>8} "
     f"{'store':>9} {'memory':>9}  late"
 )
 
@@ -67,14 +67,14 @@ def _milliseconds(value: float | None) -> str:
 
 def line(row: dict[str, Any]) -> str:
     """A sample under HEADER."""
-    shown = ("seek", "rotation", "transfer", "overhead", "flush", "queued", "die", "channel", "map")
+    shown = ("seek", "rotation", "transfer", "overhead", "flush", "queued", "die", "channel", "map", "fault")
     parts = " ".join(f"{100 * row['parts'][name]:>4.0f}" for name in shown)
     late = _milliseconds(row["late_ms"]) + ("" if row["trustworthy"] is not False else " LATE")
     return (
         f"{row['name']:<12} {row['read_per_s']:>8.1f} {row['write_per_s']:>8.1f} "
         f"{format_size(row['read_bytes_per_s']):>10} {format_size(row['write_bytes_per_s']):>10} "
         f"{_milliseconds(row['read_ms']):>8} {_milliseconds(row['write_ms']):>8} "
-        f"{row['queue']:>6.1f} {100 * row['busy']:>4.0f}%  {parts:<44} {row['hits_per_s']:>8.1f} "
+        f"{row['queue']:>6.1f} {100 * row['busy']:>4.0f}%  {parts:<49} {row['hits_per_s']:>8.1f} "
         f"{format_size(row['store_bytes']):>9} {format_size(row['memory_bytes']):>9}  {late}"
     )
 

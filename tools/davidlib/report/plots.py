@@ -24,7 +24,7 @@ from . import figures, theme
 matplotlib.use("svg")
 SIZE = (4.8, 3.0)
 HEAT_COLUMNS = 60
-PARTS = ("seek", "rotation", "transfer", "overhead", "flush", "queued", "die", "channel", "map")
+PARTS = ("seek", "rotation", "transfer", "overhead", "flush", "queued", "die", "channel", "map", "fault")
 Runs = list[dict[str, Any]]
 
 

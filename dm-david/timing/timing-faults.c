@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Drives that fail: the faults of a disk's model, see timing.h. The model itself decides what they
+ * do (model/fault/fault.h). Here they are made, listed and told apart for the block layer.
+ *
+ * They exist from the first fault on. Their memory stays until the table goes.
+ */
+#include "timing-internal.h"
+
+#include <linux/device-mapper.h>
+#include <linux/mm.h>
+
+/* Both models are told. Each has a clock of its own; speedup's is ahead by this. */
+static void attach_faults(struct timing *t)
+{
+	if (t->disk)
+		disk_set_faults(t->disk, t->faults);
+	if (t->drive)
+		drive_set_faults(t->drive, t->faults, t->drive_ahead);
+}
+
+void timing_attach_faults(struct timing *t)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&t->figures->model.lock, flags);
+	if (t->faults)
+		attach_faults(t);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
+}
+
+bool timing_has_faults(const struct timing *t)
+{
+	return READ_ONCE(t->faults);
+}
+
+void timing_set_age(struct timing *t, u64 age)
+{
+	t->age_shift = age - platter_clock(t);
+	t->has_age = true;
+}
+
+u64 timing_age(const struct timing *t)
+{
+	return platter_clock(t) + t->age_shift;
+}
+
+u64 timing_age_shift(const struct timing *t)
+{
+	return t->age_shift;
+}
+
+bool timing_has_age(const struct timing *t)
+{
+	return t->has_age || timing_has_faults(t);
+}
+
+/* The first ones: @first, which is not used after that by anybody else. */
+static void begin_faults(struct timing *t, struct faults *first)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&t->figures->model.lock, flags);
+	WRITE_ONCE(t->faults, first);
+	attach_faults(t);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
+	timing_count_bytes(t, sizeof(*first));
+}
+
+int timing_add_faults(struct timing *t, const char *text, struct fault_error *error)
+{
+	struct faults *changed = kvmalloc(sizeof(*changed), GFP_KERNEL);
+	unsigned long flags;
+	int r;
+
+	if (!changed) {
+		snprintf(error->text, sizeof(error->text), "not enough memory");
+		return -ENOMEM;
+	}
+	if (!t->faults) {
+		faults_init(changed, &t->profile);
+		changed->shift = t->age_shift;
+		r = faults_parse(changed, text, error);
+		if (!r) {
+			begin_faults(t, changed);
+			return 0;
+		}
+	} else {
+		spin_lock_irqsave(&t->figures->model.lock, flags);
+		*changed = *t->faults;
+		r = faults_parse(changed, text, error);
+		if (!r)
+			*t->faults = *changed;
+		spin_unlock_irqrestore(&t->figures->model.lock, flags);
+	}
+	kvfree(changed);
+	return r;
+}
+
+int timing_remove_faults(struct timing *t, const char *which, struct fault_error *error)
+{
+	unsigned int number = 0;
+	unsigned long flags;
+	int r = 0;
+
+	if (strcmp(which, "all"))
+		r = kstrtouint(which, 10, &number);
+	spin_lock_irqsave(&t->figures->model.lock, flags);
+	if (r || (strcmp(which, "all") && (!t->faults || number >= t->faults->nr))) {
+		snprintf(error->text, sizeof(error->text), "there is no fault of number %.20s",
+			 which);
+		r = -EINVAL;
+	} else if (!strcmp(which, "all")) {
+		while (t->faults && t->faults->nr)
+			faults_remove(t->faults, t->faults->nr - 1);
+	} else {
+		faults_remove(t->faults, number);
+	}
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
+	return r;
+}
+
+unsigned int timing_print_faults(struct timing *t, char *buf, unsigned int size)
+{
+	unsigned long flags;
+	size_t len;
+
+	if (!timing_has_faults(t))
+		return scnprintf(buf, size, "none");
+	spin_lock_irqsave(&t->figures->model.lock, flags);
+	len = faults_print(t->faults, buf, size);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
+	return min_t(size_t, len, size - 1);
+}
+
+blk_status_t timing_fault_status(u8 fault)
+{
+	switch (fault) {
+	case FAULT_MEDIA:
+		return BLK_STS_MEDIUM;
+	case FAULT_TIMEOUT:
+		return BLK_STS_TIMEOUT;
+	default:
+		return BLK_STS_OFFLINE;
+	}
+}
+
+u8 timing_meet_untimed(struct timing *t, const struct bio *bio, enum david_mode mode)
+{
+	bool discard = bio_op(bio) == REQ_OP_DISCARD;
+	struct fault_met met;
+	unsigned long flags;
+	u64 now;
+
+	spin_lock_irqsave(&t->figures->model.lock, flags);
+	now = mode == DAVID_MODE_SPEEDUP ? t->drive_clock + t->drive_ahead : timing_run_model(t);
+	faults_meet(t->faults, discard ? DISK_FLUSH : DISK_WRITE,
+		    dm_target_offset(t->ti, bio->bi_iter.bi_sector), discard ? 0 : bio_sectors(bio),
+		    now, &met);
+	if (mode != DAVID_MODE_SPEEDUP)
+		timing_arm(t);
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
+	return met.kind;
+}
