@@ -106,6 +106,9 @@ static void destage_step(struct drive *drive, u64 left)
 		media_next_at(&drive->media, &destage->pass, write_buffer_place(segment), &stretch);
 	else
 		media_next(&drive->media, &destage->pass, &stretch);
+	if (unlikely(drive->faults))
+		destage->pass.time = drive_detours(drive, stretch.sector, stretch.sectors, true,
+						   destage->pass.time);
 	destage->begun = true;
 	destage->written += stretch.sectors;
 	segment->dirty -= stretch.sectors;

@@ -76,6 +76,7 @@ struct drive {
 	u64 pressed;			/* time since when the write buffer has been pressed */
 	bool wrote;			/* the last command was a write */
 	struct faults *faults;		/* NULL: none */
+	struct place spare;		/* where moved blocks are */
 	u64 ahead;			/* of them to the drive's time */
 };
 
@@ -190,6 +191,13 @@ struct write_plan {
 /* Of a write that is done when it is on the media. */
 void write_plan(const struct drive *drive, const struct command *cmd, struct write_plan *plan);
 
+/*
+ * The media are through with these sectors. Of those that are in the spare area each run has a
+ * detour, from @now on: the arm goes there, and comes back for the next run. Returns when the last
+ * one is done. The arm is there then.
+ */
+u64 drive_detours(struct drive *drive, u64 sector, u64 sectors, bool write, u64 now);
+
 /* The media's next stretch of a command. */
 static inline void drive_stretch(struct drive *drive, struct media_pass *pass,
 				 struct command *cmd, struct media_stretch *stretch)
@@ -197,7 +205,6 @@ static inline void drive_stretch(struct drive *drive, struct media_pass *pass,
 	media_next(&drive->media, pass, stretch);
 	cmd->parts.seek += stretch->seek;
 	cmd->parts.rotation += stretch->wait;
-	cmd->parts.fault += stretch->detour;
 	drive->media_free = stretch->end;
 }
 

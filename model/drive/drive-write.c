@@ -203,7 +203,6 @@ static void write_shingled(struct drive *drive, struct media_pass *pass, struct 
 		media_next_at(&drive->media, pass, &place, stretch);
 		cmd->parts.seek += stretch->seek;
 		cmd->parts.rotation += stretch->wait;
-		cmd->parts.fault += stretch->detour;
 	}
 	drive->media_free = stretch->end;
 	clean_wrote(drive, stretch->end);

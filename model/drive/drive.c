@@ -57,9 +57,8 @@ void drive_set_faults(struct drive *drive, struct faults *faults, u64 ahead)
 	drive->ahead = ahead;
 	if (drive->solid)
 		return;
-	drive->media.faults = faults;
 	/* Spare blocks lie behind the last sector, on its track or near it. */
-	geometry_find(drive->media.geometry, drive->profile->sectors - 1, &drive->media.spare);
+	geometry_find(drive->media.geometry, drive->profile->sectors - 1, &drive->spare);
 }
 
 size_t drive_bytes(const struct drive *drive)
@@ -175,27 +174,66 @@ static u64 serve_alone(struct drive *drive, const struct drive_command *command,
 	return alone.end + more;
 }
 
+u64 drive_detours(struct drive *drive, u64 sector, u64 sectors, bool write, u64 now)
+{
+	u64 at = sector, end = sector + sectors, seek, wait, begin = now;
+	const struct place *spare = &drive->spare;
+	struct media *media = &drive->media;
+	const struct fault_run *run;
+	struct place home;
+	u32 nr;
+
+	while (at < end && !MODEL_PLANTED(straight) &&
+	       (run = faults_moved(drive->faults, at, end - at))) {
+		if (now > begin) {
+			media_find(media, max(at, run->first), &home);
+			media_access(media, &home, write, now, 0, &seek, &wait);
+			now += seek + wait;
+			media->cylinder = home.cylinder;
+			media->head = home.head;
+		}
+		nr = min_t(u64, min(run->end, end) - max(run->first, at), spare->slots);
+		media_access(media, spare, write, now, 0, &seek, &wait);
+		now += seek + wait + media_time(media, spare->slots, 0, nr);
+		media->cylinder = spare->cylinder;
+		media->head = spare->head;
+		drive->faults->figures.detours++;
+		at = run->end;
+	}
+	return now;
+}
+
 /*
  * What faults add to the command that was served until @end. Nothing else is done meanwhile: the
- * arm, the electronics and the bus are taken.
+ * arm, the electronics and the bus are taken. A command that the cache served or took had no need
+ * of the media, but for what it waited for.
  */
 static noinline u64 drive_meets_faults(struct drive *drive, const struct drive_command *command,
 				       struct command *cmd, u64 end)
 {
 	bool bad = command->flags & DISK_BAD;
-	u64 more = faults_more(drive, command, cmd->now, end - cmd->now);
+	u64 more, free, usual = end - cmd->now;
 
+	if (bad || (!cmd->parts.hit &&
+		    faults_moved(drive->faults, command->sector, command->sectors)))
+		readahead_stop(drive, drive->media_free);
+	if (!cmd->parts.hit) {
+		free = drive->media_free;
+		drive->media_free = drive_detours(drive, command->sector, command->sectors,
+						  command->op == DISK_WRITE, free);
+		end += drive->media_free - free;
+	}
 	if (bad) {
-		readahead_stop(drive, end);
 		cmd->parts.hit = false;
 		cmd->parts.cached = 0;
 	}
-	if (!more)
-		return end;
-	cmd->parts.fault += more;
-	end += more;
-	drive->media_free = max(drive->media_free, end);
-	drive->bus_free = max(drive->bus_free, end);
+	end += faults_more(drive, command, cmd->now, end - cmd->now);
+	more = end - cmd->now - usual;
+	if (more) {
+		cmd->parts.fault = more;
+		drive->media_free = max(drive->media_free, end);
+		drive->bus_free = max(drive->bus_free, end);
+	}
 	return end;
 }
 
@@ -226,10 +264,10 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 		drive->last_write = command->sector + command->sectors;
 	}
 	end = max(end, now);
+	command_split(&cmd, end - now);
 	if (unlikely(drive->faults))
 		end = drive_meets_faults(drive, command, &cmd, end);
 	drive->last_end = end;
-	command_split(&cmd, end - now);
 	if (parts)
 		*parts = cmd.parts;
 	return end;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../planted.h"
 #include "media.h"
 
 /* When in a revolution @slot begins to pass. */
@@ -59,38 +58,6 @@ static u64 data_time(const struct media_pass *pass, u32 sectors, u64 span)
 	return last > first + ahead ? last - ahead : first;
 }
 
-/*
- * Some of @stretch lies in the spare area: for each run the arm goes there when it has passed the
- * rest. Between two runs it comes back; from the last one the next stretch brings it back.
- */
-static noinline void media_detours(struct media *media, struct media_stretch *stretch, bool write)
-{
-	const struct place *spare = &media->spare;
-	u64 at = stretch->sector, end = at + stretch->sectors, seek, wait, now = stretch->end;
-	const struct fault_run *run;
-	struct place home;
-	u32 sectors;
-
-	while (at < end && (run = faults_moved(media->faults, at, end - at))) {
-		if (now > stretch->end) {
-			media_find(media, max(at, run->first), &home);
-			media_access(media, &home, write, now, 0, &seek, &wait);
-			now += seek + wait;
-			media->cylinder = home.cylinder;
-			media->head = home.head;
-		}
-		sectors = min_t(u64, min(run->end, end) - max(run->first, at), spare->slots);
-		media_access(media, spare, write, now, 0, &seek, &wait);
-		now += seek + wait + media_time(media, spare->slots, 0, sectors);
-		media->cylinder = spare->cylinder;
-		media->head = spare->head;
-		media->faults->figures.detours++;
-		at = run->end;
-	}
-	stretch->detour = now - stretch->end;
-	stretch->end = now;
-}
-
 void media_next_at(struct media *media, struct media_pass *pass, const struct place *place,
 		   struct media_stretch *stretch)
 {
@@ -126,9 +93,6 @@ void media_next_at(struct media *media, struct media_pass *pass, const struct pl
 	media->sector_time = div_u64(revolution, place->slots);
 	media->cylinder = place->cylinder;
 	media->head = place->head;
-	stretch->detour = 0;
-	if (unlikely(media->faults) && media->faults->nr_moved && !MODEL_PLANTED(straight))
-		media_detours(media, stretch, pass->write);
 	pass->sector += stretch->sectors;
 	pass->left -= stretch->sectors;
 	pass->time = stretch->end;

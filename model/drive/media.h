@@ -6,7 +6,6 @@
 #ifndef DAVID_MODEL_MEDIA_H
 #define DAVID_MODEL_MEDIA_H
 
-#include "../fault/fault.h"
 #include "geometry.h"
 #include "seek.h"
 #include "shingle.h"
@@ -21,8 +20,6 @@ struct media {
 	u64 there, begun;	/* when it has done so for the last stretch */
 	u64 sector_time;	/* ns in which a sector of the track passes the head */
 	struct shingle *shingle;	/* NULL: all is at home */
-	struct faults *faults;	/* NULL: nothing was moved to spare blocks */
-	struct place spare;	/* where those are */
 };
 
 struct media_pass {
@@ -46,7 +43,6 @@ struct media_stretch {
 	u64 begin;		/* time when the transfer begins */
 	u64 first;		/* time when its first sector is done */
 	u64 end;		/* time when all of it is done */
-	u64 detour;		/* ns of that: on the way to spare blocks, and there */
 };
 
 /*

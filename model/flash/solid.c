@@ -39,7 +39,6 @@ void drive_parts_cut(struct drive_parts *parts, u64 total)
 	part_take(&parts->map, &total);
 	part_take(&parts->die, &total);
 	part_take(&parts->channel, &total);
-	part_take(&parts->fault, &total);
 	parts->transfer = total;
 }
 

@@ -92,11 +92,14 @@ static inline void drive_sums_add(struct drive_sums *sums, const struct drive_pa
 /* @parts are known but transfer, and are more than @total: what was hidden is no part. */
 void drive_parts_cut(struct drive_parts *parts, u64 total);
 
-/* A command took @total, of which @parts are known but transfer. Each is less than 2^61. */
+/*
+ * A command took @total without what faults add, of which @parts are known but transfer. Each is
+ * less than 2^61.
+ */
 static inline void drive_parts_split(struct drive_parts *parts, u64 total)
 {
 	u64 known = parts->overhead + parts->queued + parts->flush + parts->seek + parts->rotation +
-		    parts->die + parts->channel + parts->map + parts->fault;
+		    parts->die + parts->channel + parts->map;
 
 	if (likely(known <= total))
 		parts->transfer = total - known;

@@ -6,10 +6,7 @@ void command_carry(struct disk_command *command, struct disk_request *request, u
 {
 	command->sectors += sectors;
 	command->segments += command_segments(sectors);
-	command->flags |= request->flags & ~DISK_BAD;
-	if (unlikely(request->flags & DISK_BAD) &&
-	    request->bad - command_next_sector(request) < sectors)
-		command->flags |= DISK_BAD;
+	command->flags |= request->flags;
 	if (command_is_part(request, sectors))
 		command->part = request;
 	else

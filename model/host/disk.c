@@ -394,7 +394,7 @@ void disk_unplug(struct disk *disk, struct disk_plug *plug, bool sleeps, u64 now
 		blk_mq_unplug(disk->mq, plug, sleeps, now);
 }
 
-static void host_submit(struct disk *disk, struct disk_request *request, u64 now)
+static __always_inline void host_submit(struct disk *disk, struct disk_request *request, u64 now)
 {
 	unsigned int direction = direction_of(request->op);
 	struct request_list *pending = &disk->pending[direction];
@@ -481,7 +481,7 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 	host_submit(disk, request, now);
 }
 
-static u64 host_next_event(const struct disk *disk)
+static __always_inline u64 host_next_event(const struct disk *disk)
 {
 	if (disk->nvme)
 		return nvme_next_event(disk->nvme);
@@ -490,7 +490,7 @@ static u64 host_next_event(const struct disk *disk)
 	return disk->done.first ? disk->done.first->completion : next_event(disk);
 }
 
-static struct disk_request *host_advance(struct disk *disk, u64 now)
+static __always_inline struct disk_request *host_advance(struct disk *disk, u64 now)
 {
 	struct disk_request *done;
 

@@ -271,9 +271,25 @@ static void take_turn(struct window *window, const struct disk_command *command)
 	window->turn.sectors += command->sectors;
 }
 
-static void window_serve(struct window *window, struct disk_command *command)
+/* A request of @command has a bad block: in @command, or in another command of it? */
+static noinline bool has_bad_block(const struct disk_command *command)
+{
+	const struct disk_request *request = command->part;
+
+	if (request && request->flags & DISK_BAD &&
+	    request->bad - command->sector < command->sectors)
+		return true;
+	for (request = command->requests.first; request; request = request->next)
+		if (request->flags & DISK_BAD)
+			return true;
+	return false;
+}
+
+static __always_inline void window_serve(struct window *window, struct disk_command *command)
 {
 	window->active = command;
+	if (unlikely(command->flags & DISK_BAD) && !has_bad_block(command))
+		command->to_drive.flags &= ~DISK_BAD;
 	window->busy_until = drive_serve(window->drive, &command->to_drive, window->now,
 					 &window->parts);
 }
