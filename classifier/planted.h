@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Bugs to prove that a test finds them, as in model/planted.h. Only a david-classify that is built
- * with CLASSIFIER_PLANT has them (`make hunt`): the environment's CLASSIFIER_PLANT names one.
+ * with CLASSIFIER_PLANT has them (`make hunt`): the environment's CLASSIFIER_PLANT names one. And a
+ * module that is built with DAVID_PLANT, whose parameter `plant` does (dm-david/base/inject.h).
  *
  *	chunks	what lies in any chunk of a btrfs is data in the end
  *	unheard	what the log of an xfs tells is not heard
+ *	longer	an xfs that is made smaller ends where it did, until its superblock is written
  */
 #ifndef DAVID_CLASSIFIER_PLANTED_H
 #define DAVID_CLASSIFIER_PLANTED_H
@@ -22,6 +24,11 @@ static inline bool classifier_planted(const char *bug)
 }
 
 #define CLASSIFIER_PLANTED(bug)	classifier_planted(#bug)
+#elif defined(DAVID_PLANT) && defined(__KERNEL__)
+#include <linux/string.h>
+
+extern char *david_plant;
+#define CLASSIFIER_PLANTED(bug)	(david_plant && !strcmp(david_plant, #bug))
 #else
 #define CLASSIFIER_PLANTED(bug)	((void)#bug, false)
 #endif

@@ -399,7 +399,8 @@ static void xfs_live_write_copy(struct xfs_live *x, const struct selfid_request 
 		return;
 	if (!memcmp(fresh->uuid, x->geo.uuid, sizeof(fresh->uuid)) &&
 	    fresh->ag_sectors == x->geo.ag_sectors && fresh->log_start == x->geo.log_start &&
-	    fresh->block_bytes == x->geo.block_bytes && fresh->sectors > r->sector + pos)
+	    fresh->block_bytes == x->geo.block_bytes && fresh->sectors > r->sector + pos &&
+	    !(CLASSIFIER_PLANTED(longer) && fresh->sectors < x->geo.sectors))
 		xfs_live_resize(x, fresh->sectors);
 }
 
@@ -423,7 +424,8 @@ static u64 sectors_of(const struct xfs_live *x, const struct xfs_super_head *s)
  */
 static bool is_shorter(const struct xfs_live *x, const struct xfs_super_head *s)
 {
-	return be32_to_cpu(s->block_bytes) == x->geo.block_bytes &&
+	return !CLASSIFIER_PLANTED(longer) &&
+	       be32_to_cpu(s->block_bytes) == x->geo.block_bytes &&
 	       !memcmp(s->uuid, x->geo.log_uuid, sizeof(s->uuid)) &&
 	       be64_to_cpu(s->blocks) < x->geo.sectors &&	/* no overflow below */
 	       sectors_of(x, s) < x->geo.sectors && sectors_of(x, s) != x->former;

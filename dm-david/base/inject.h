@@ -26,6 +26,7 @@
  *	alone	a block that is not logged is data, whatever its content, whoever writes it
  *	placed	every volume lies in one piece, as its superblock says
  *	rests	what may be part of a compressed extent of btrfs is data
+ *	longer	an xfs ends where it ended when it was made (classifier/planted.h)
  * Replay of a log with all data has to find:
  *	marks	request flags are not looked at, as if jbd2 did not mark its log
  * Comparing what was written with what is read has to find:
@@ -36,12 +37,14 @@
  *	greedy	a full disk takes the reserves of others
  *	forgets	a pool that has grown takes blocks that are in use for free
  *	unsaid	a pool that grows does not write its directory
+ *	selfish	other disks give no blocks for checksums, rules and packs
  * Disks of a pool that share blocks have to find:
  *	inplace	a block that others have, too, is written in its place
  *	early	a block is free when one of its holders gives it up
  *	unread	a block of another disk is joined without comparing it
  *	retained	a block that is kept from now on counts as exact data, as before
  *	spared	what is new takes the room that shared blocks need to be changed
+ *	unflushed	what a disk has already is not written, though it has to be durable (FUA)
  * Requests that must not sleep have to find:
  *	refused	what the backing device refuses as it would sleep is refused
  * How fast an SSD reads what was there before its model has to show:

@@ -121,7 +121,7 @@ static enum served find_block(struct david_io *io, struct piece *piece,
 		return wait_for(io, piece->dest);
 	case SHARE_OWN:
 		/* To be durable it is written: whether it was since the last flush nobody knows. */
-		if (io->bio->bi_opf & REQ_FUA)
+		if (io->bio->bi_opf & REQ_FUA && !INJECTED(unflushed))
 			return SERVED_FAILED;
 		/* It is to be kept from now on, whatever it was stored for. */
 		if (store->exact && !INJECTED(retained))

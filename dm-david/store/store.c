@@ -642,7 +642,7 @@ bool store_find_room(struct store *store, bool *barren)
 
 	if (PLANTED_PAUSE)
 		msleep(PLANTED_PAUSE_MS);
-	*barren = !((store->pool && pool_collect(store)) ||
+	*barren = !((store->pool && !INJECTED(selfish) && pool_collect(store)) ||
 		    (store->wal && wal_wait_free(store, GFP_NOIO)));
 	if (INJECTED(once))
 		return !*barren;
