@@ -318,6 +318,17 @@ ways: setup ## which pages are dropped, through which layers: tests/system/ways.
 			python3 tests/system/waysrun.py try $(CURDIR)/build/ways/$$lab.json || exit; done
 	tests/system/waysrun.py table $(WAYS:%=build/ways/%.json)
 
+attack: setup sim ## composed attacks: random stacks, file systems, tools, cuts, each beside its control; SEED=1, SECONDS=600 or COUNT=50
+	@mkdir -p build/attack
+	@$(MAKE) -s -C tools/store
+	$(DAVID) lab run --kind uml --memory 4G --timeout 100000 --rw build/attack -- \
+		python3 tests/system/attackrun.py attack --save $(CURDIR)/build/attack --seed $(or $(SEED),1) \
+		$(if $(COUNT),--count $(COUNT),--seconds $(or $(SECONDS),600))
+
+attack-planted: setup sim ## the same, with bugs planted to be found by that: every row of `planted` in tests/system/attack.toml
+	@$(MAKE) -s -C tools/store
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'attacks.*'
+
 trials-references: setup ## lives the references of the lives in `make check` again, and remembers what they came to
 	@mkdir -p build/trials
 	$(DAVID) lab run --kind uml --memory 1500M --timeout 3600 --rw build/trials -- python3 tests/system/trials.py \
@@ -344,7 +355,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: stock land all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands labs
-.PHONY: ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: attack attack-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

@@ -41,6 +41,7 @@ UML_ONLY += ("recordings", "diskimages", "poolimages", "fullmirror", "waystable"
 UML_ONLY += ("drivefaults",)
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
+LONG += ("attacks",)
 # Who else writes to the disk: writers.toml has the list of them.
 LAYERS = (
     "volumes",

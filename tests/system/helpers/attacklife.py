@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A composed attack: one plan on the control and on fake disks; what is lost there and not here; and the
+shortest plan of which that is still true.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+
+from helpers.attackplan import Plan
+from helpers.attackside import Moment, NotBuilt, Side
+from helpers.attacksteps import STEPS
+from helpers.guest import Failed, dm, remove, run, say
+from helpers.manifest import difference
+
+END = "the end"
+LONGEST = 240  # seconds of one side: a life that takes longer is not judged, for the machine may be busy
+
+
+class TooLong(Exception):
+    """It did not end."""
+
+
+@contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    def ring(number: int, frame: object) -> None:
+        raise TooLong(f"not ended after {seconds} s")
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+@dataclass
+class Lived:
+    moments: list[Moment] = field(default_factory=list)
+    wrong: str = ""  # what ended it
+    late: str = ""  # it did not end in time
+    not_built: str = ""
+    steps: int = 0
+    squashed: int = 0
+
+
+@dataclass
+class Judged:
+    """`wrong` is what fake disks have and the control does not. `control` is what ended the control."""
+
+    wrong: str = ""
+    control: str = ""
+    late: str = ""
+    not_built: str = ""
+    steps: int = 0
+    refused: int = 0
+    squashed: int = 0  # blocks; a life in which none is squashed proves nothing of what is kept
+
+
+def lived(plan: Plan, fake: bool) -> Lived:
+    found = Lived()
+    try:
+        with limited(LONGEST), ExitStack() as exits:
+            side = Side(plan, fake, exits)
+            found.moments = side.moments
+            try:
+                begin(side)
+                for number, (name, seed) in enumerate(plan.steps):
+                    one_step(side, number, name, seed)
+                    found.steps += 1
+                side.moments.append(Moment(len(plan.steps), END))
+                side.moments[-1].tree = side.look()
+                side.moments[-1].complaints = side.complaints()
+                side.room()
+                found.squashed = side.squashed()
+            finally:
+                end(side)
+    except TooLong as error:
+        found.late = f"{error}, at {found.moments[-1].name if found.moments else 'the beginning'}"
+    except NotBuilt as error:
+        found.not_built = " ".join(str(error).split())[:300]
+    except (Failed, OSError) as error:
+        found.wrong = f"{type(error).__name__}: {error}"
+    clean_up()
+    return found
+
+
+def begin(side: Side) -> None:
+    try:
+        side.make_bases()
+        side.open()
+        side.make()
+        side.mount()
+    except (Failed, OSError) as error:
+        raise NotBuilt(str(error)) from None
+    side.populate()
+
+
+def end(side: Side) -> None:
+    side.unmount()
+    side.close()
+
+
+def one_step(side: Side, number: int, name: str, seed: int) -> None:
+    """What is refused is known, and compared; what ends the life is raised."""
+    moment = Moment(number, name)
+    side.moments.append(moment)
+    looks = name == "fs: look" or name.startswith("cut:")
+    try:
+        STEPS[name](side, random.Random(seed))
+    except (Failed, OSError) as error:
+        text = f"step {number}, {name}: {type(error).__name__}: {error}"
+        if looks or not side.top:
+            raise Failed(text) from None
+        moment.refused = text
+    moment.complaints = side.complaints()
+
+
+def clean_up() -> None:
+    """What a life that failed has left."""
+    with suppress(Failed, OSError):
+        run("umount", "-l", "/tmp/david-tests/attack", ok=(0, 32))
+    for _ in range(4):
+        left = [line.split("\t")[0] for line in run("dmsetup", "ls").splitlines() if "\t" in line]
+        for name in reversed(left):
+            if dm.exists(name):
+                with suppress(Failed, OSError):
+                    run("dmsetup", "remove", name, ok=(0, 1))
+        if not left:
+            return
+        for line in open("/proc/mdstat").read().splitlines():
+            if line.startswith("md1"):
+                run("mdadm", "--stop", f"/dev/{line.split()[0]}", ok=(0, 1))
+        run("losetup", "-D", ok=(0, 1))
+        time.sleep(0.2)
+    for name in left:
+        remove(name)
+
+
+def judged(plan: Plan) -> Judged:
+    """The control first: it is what a difference is measured by."""
+    control = lived(plan, False)
+    if control.not_built:
+        return Judged(not_built=control.not_built)
+    if control.late:
+        return Judged(late=f"control: {control.late}")
+    fake = lived(plan, True)
+    refused = sum(bool(moment.refused) for moment in fake.moments)
+    found = Judged(control=control.wrong, late=fake.late, steps=fake.steps, refused=refused)
+    found.squashed = fake.squashed
+    if fake.not_built:
+        found.wrong = f"not built, as the control is: {fake.not_built}"
+        return found
+    found.wrong = compared(control, fake)
+    if fake.wrong and not found.wrong and not control.wrong:
+        found.wrong = fake.wrong
+    if control.wrong and not found.wrong and fake.wrong:
+        found.control = f"{control.wrong} (and on fake disks: {fake.wrong})"
+    return found
+
+
+def compared(control: Lived, fake: Lived) -> str:
+    """The first difference. Behind a step that the control refused alone, trees may differ."""
+    heard: set[str] = set()
+    for there in control.moments:
+        heard |= set(there.complaints)
+    for here, there in zip(fake.moments, control.moments, strict=False):
+        if there.refused and not here.refused:
+            return ""
+        if here.refused and not there.refused:
+            return here.refused
+        if here.tree and there.tree and (wrong := difference(there.tree, here.tree)):
+            return f"step {here.step}, {here.name}: the tree is not the control's: " + "\n".join(wrong)
+        if new := [text for text in here.complaints if text not in heard]:
+            return f"step {here.step}, {here.name}: kernel: " + "\nkernel: ".join(new[:5])
+    return ""
+
+
+def reduced(plan: Plan, seconds: float, tell: Callable[[str], None] = say) -> Plan:
+    """Steps are taken out as long as it still fails: halves first, then less."""
+    deadline = time.monotonic() + seconds
+    steps = list(plan.steps)
+    size = max(len(steps) // 2, 1)
+    while time.monotonic() < deadline:
+        before = len(steps)
+        at = 0
+        while at < len(steps) and time.monotonic() < deadline:
+            fewer = steps[:at] + steps[at + size :]
+            if judged(plan.with_steps(fewer)).wrong:
+                steps = fewer
+                tell(f"attack: {plan.seed}: it fails with {len(steps)} steps")
+            else:
+                at += size
+        if size == 1 and len(steps) == before:
+            break
+        size = max(size // 2, 1)
+    return plan.with_steps(steps)

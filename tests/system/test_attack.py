@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Composed attacks: a few in short, in a lab; and is attack.toml complete?"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from helpers.attacklayers import BUILDERS
+from helpers.attackplan import LAYERS_MOST, STEPS_LEAST, Plan, compose, read, rows, table
+from helpers.attacksteps import STEPS
+from labjob import PYTHON, Job
+
+HERE = Path(__file__).parent
+# Layers, file systems and modes that differ; as short as they are, they do not find much.
+SEEDS = ("1", "300")
+LAB = Job("attack", "uml", "6.12", (*PYTHON, str(HERE / "attackrun.py"), "short"), SEEDS, memory="4G", usually=30)
+INJECT = HERE.parents[1] / "dm-david" / "base" / "inject.h"
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.lab(LAB, seed)) for seed in SEEDS])
+def test_a_short_attack_finds_nothing(lab, seed: str) -> None:
+    found = lab.result(seed=int(seed))
+    assert not found["wrong"] and not found["control"] and not found["not_built"], found
+
+
+@pytest.mark.lab(LAB)
+def test_lab_ends_well(lab) -> None:
+    lab.ended_well()
+
+
+def test_each_layer_and_each_step_of_the_table_is_one_that_can_be_done() -> None:
+    assert [row["name"] for row in rows("layers")] == list(BUILDERS)
+    assert sorted(row["name"] for row in rows("steps")) == sorted(STEPS)
+    assert len(STEPS) >= 60
+
+
+def test_what_cannot_be_built_says_why() -> None:
+    wanting = [row for kind in ("layers", "file_systems", "steps") for row in table()[kind] if "not_here" in row]
+    assert wanting and all(row["not_here"] for row in wanting)
+
+
+def test_what_the_table_names_is_in_the_table() -> None:
+    layers = {row["name"] for row in rows("layers")}
+    kinds = {row["name"] for row in rows("file_systems")}
+    for row in rows("steps"):
+        assert set(row.get("layers", ())) <= layers and set(row.get("fs", ())) <= kinds, row
+    for row in table()["planted"]:
+        assert set(row["hold"]) <= set(Plan.__dataclass_fields__), row
+        assert set(row["hold"].get("layers", ())) <= layers and row["hold"].get("fs", "xfs") in kinds, row
+        assert re.search(rf"^ \*\t{row['plant']}\t", INJECT.read_text(), re.MULTILINE), row
+
+
+def test_a_seed_is_a_plan_and_a_plan_is_a_file(tmp_path: Path) -> None:
+    for seed in range(1, 300):
+        plan = compose(seed)
+        assert len(plan.layers) <= LAYERS_MOST and len(plan.steps) >= STEPS_LEAST
+        assert compose(seed).text() == plan.text()
+    path = tmp_path / "plan.json"
+    path.write_text(plan.text())
+    assert read(path) == plan
+
+
+def test_each_layer_file_system_and_step_is_chosen_by_some_seed() -> None:
+    plans = [compose(seed) for seed in range(1, 1500)]
+    assert {name for plan in plans for name in plan.layers} == {row["name"] for row in rows("layers")}
+    assert {plan.fs for plan in plans} == {row["name"] for row in rows("file_systems")}
+    assert {name for plan in plans for name, _ in plan.steps} == set(STEPS)
+
+
+def test_a_step_does_the_same_when_others_are_left_out() -> None:
+    plan = compose(7)
+    assert plan.with_steps(plan.steps[3:]).steps[0] == plan.steps[3]
