@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Composed attacks on fake disks, each beside its control. In a lab: `attack` composes them from seeds, and
-reduces what fails to a plan, a file; `play FILE` does what stands in such a file; `table` lists what cannot be
-built. `make attack` runs it.
+reduces what fails to a plan, a file; `play FILE` does what stands in such a file; `table` lists what cannot
+be built. `make attack` runs it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def number_of(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE with a field of a plan")
     if key in ("layers", "mkfs"):
         return key, [word for word in value.split("/") if word]
-    if key in ("caches", "disks"):
+    if key in ("caches", "disks", "rule"):
         return key, int(value)
     return key, value
 
@@ -44,10 +44,17 @@ def tell(plan: Plan, found: Judged, seconds: float, cpu: float) -> None:
         kind = f"not built: {found.not_built}"
     if found.wrong:
         kind = f"FAILED: {found.wrong}"
-    say(f"attack: {plan.seed}: {plan.says()}: {kind} ({found.steps} steps, {seconds:.0f} s, of CPU time {cpu:.0f} s)")
+    took = f"{found.steps} steps, {seconds:.0f} s, of CPU time {cpu:.0f} s"
+    say(f"attack: {plan.seed}: {plan.says()}: {kind} ({took})")
     if found.control:
         say(f"attack: {plan.seed}: control: {found.control[:600]}")
-    row = {**vars(found), "seed": plan.seed, "plan": plan.says(), "seconds": round(seconds, 1), "cpu": round(cpu, 1)}
+    row = {
+        **vars(found),
+        "seed": plan.seed,
+        "plan": plan.says(),
+        "seconds": round(seconds, 1),
+        "cpu": round(cpu, 1),
+    }
     print("RESULT " + json.dumps(row), flush=True)
 
 
@@ -81,7 +88,17 @@ def attack(args: argparse.Namespace) -> int:
         found = one(plan)
         kinds["steps"] += found.steps
         kinds["refused"] += found.refused
-        what = "failed" if found.wrong else "control" if found.control else "not built" if found.not_built else "late" if found.late else "clean"
+        what = (
+            "failed"
+            if found.wrong
+            else "control"
+            if found.control
+            else "not built"
+            if found.not_built
+            else "late"
+            if found.late
+            else "clean"
+        )
         kinds[what] += 1
         begun += 1
         if found.late:
@@ -95,11 +112,10 @@ def attack(args: argparse.Namespace) -> int:
         seed += 1
     if lost := leaks():
         say(f"attack: kmemleak: {lost}")
-    say(
-        f"attack: {begun} lives on {os.uname().release}: {kinds['clean']} clean, {kinds['failed']} failed, "
-        f"{kinds['control']} that failed on the control, too, {kinds['not built']} not built, {kinds['late']} too slow to end; {kinds['steps']} "
-        f"steps, of which {kinds['refused']} were refused"
-    )
+    names = {"failed": "failed", "control": "that failed on the control, too", "late": "too slow to end"}
+    rest = ", ".join(f"{kinds[kind]} {name}" for kind, name in (names | {"not built": "not built"}).items())
+    say(f"attack: {begun} lives on {os.uname().release}: {kinds['clean']} clean, {rest}")
+    say(f"attack: {kinds['steps']} steps on fake disks, of which {kinds['refused']} were refused")
     return int(kinds["failed"] > 0 or not kinds["clean"] or bool(lost))
 
 

@@ -16,7 +16,9 @@ from labjob import PYTHON, Job
 HERE = Path(__file__).parent
 # Layers, file systems and modes that differ; as short as they are, they do not find much.
 SEEDS = ("1", "300")
-LAB = Job("attack", "uml", "6.12", (*PYTHON, str(HERE / "attackrun.py"), "short"), SEEDS, memory="4G", usually=30)
+LAB = Job(
+    "attack", "uml", "6.12", (*PYTHON, str(HERE / "attackrun.py"), "short"), SEEDS, memory="4G", usually=30
+)
 INJECT = HERE.parents[1] / "dm-david" / "base" / "inject.h"
 
 
@@ -38,7 +40,9 @@ def test_each_layer_and_each_step_of_the_table_is_one_that_can_be_done() -> None
 
 
 def test_what_cannot_be_built_says_why() -> None:
-    wanting = [row for kind in ("layers", "file_systems", "steps") for row in table()[kind] if "not_here" in row]
+    wanting = [
+        row for kind in ("layers", "file_systems", "steps") for row in table()[kind] if "not_here" in row
+    ]
     assert wanting and all(row["not_here"] for row in wanting)
 
 

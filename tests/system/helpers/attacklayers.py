@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The layers of attack.toml: each is made on devices that lie below it, the first time; and brought back as it
-was after all has been taken away. On both sides the same: on fake disks, and on the control's.
+"""The layers of attack.toml: each is made on devices that lie below it, the first time; and brought back as
+it was after all has been taken away. On both sides the same: on fake disks, and on the control's.
 """
 
 from __future__ import annotations
@@ -85,7 +85,11 @@ Build = Callable[..., str]  # of a place, a name of its own, and the devices bel
 def partition(place: Place, name: str, below: str) -> str:
     if place.first:
         size = (size_of(below) >> 20) - 16
-        run("sh", "-c", f"printf '1MiB,7MiB\\n8MiB,{size}MiB\\n' | sfdisk -q --no-reread --no-tell-kernel -X gpt {below}")
+        run(
+            "sh",
+            "-c",
+            f"printf '1MiB,7MiB\\n8MiB,{size}MiB\\n' | sfdisk -q --no-reread --no-tell-kernel -X gpt {below}",
+        )
     return place.create(name, linear(size_of(below) - 16 * MIB, below, 8 * MIB))
 
 
@@ -194,7 +198,9 @@ def ebs(place: Place, name: str, below: str) -> str:
 
 
 def era(place: Place, name: str, below: str) -> str:
-    return place.create(name, f"0 {place.whole(below)} era {place.helper(f'{name}-meta', 8 * MIB)} {below} 128")
+    return place.create(
+        name, f"0 {place.whole(below)} era {place.helper(f'{name}-meta', 8 * MIB)} {below} 128"
+    )
 
 
 def dust(place: Place, name: str, below: str) -> str:
@@ -224,7 +230,10 @@ def volume_in_pieces(place: Place, name: str, below: str) -> str:
     if place.first:
         lvm("pvcreate", below, disks=(below,))
         lvm("vgcreate", name, below, disks=(below,))
-        for words in (("lvcreate", "-Wn", "-n", "a", "-L", "12M", name), ("lvcreate", "-Wn", "-n", "b", "-L", "64M", name)):
+        for words in (
+            ("lvcreate", "-Wn", "-n", "a", "-L", "12M", name),
+            ("lvcreate", "-Wn", "-n", "b", "-L", "64M", name),
+        ):
             lvm(*words, disks=(below,))
         lvm("lvextend", "-l", "+80%FREE", f"{name}/a", disks=(below,))
     else:

@@ -5,12 +5,17 @@ shortest plan of which that is still true.
 
 from __future__ import annotations
 
+import os
+import pickle
 import random
+import select
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from helpers.attackplan import Plan
 from helpers.attackside import Moment, NotBuilt, Side
@@ -20,23 +25,6 @@ from helpers.manifest import difference
 
 END = "the end"
 LONGEST = 240  # seconds of one side: a life that takes longer is not judged, for the machine may be busy
-
-
-class TooLong(Exception):
-    """It did not end."""
-
-
-@contextmanager
-def limited(seconds: int) -> Iterator[None]:
-    def ring(number: int, frame: object) -> None:
-        raise TooLong(f"not ended after {seconds} s")
-
-    signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
 
 
 @dataclass
@@ -63,9 +51,48 @@ class Judged:
 
 
 def lived(plan: Plan, fake: bool) -> Lived:
+    """In a process of its own: where a page of a mapping cannot be read, it is killed."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.close(receive)
+            with os.fdopen(send, "wb") as file:
+                pickle.dump(lived_here(plan, fake), file)
+            status = 0
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(send)
+    text = b""
+    deadline = time.monotonic() + LONGEST
+    with os.fdopen(receive, "rb", buffering=0) as file:
+        while (left := deadline - time.monotonic()) > 0 and select.select([file], [], [], left)[0]:
+            if not (more := file.read(1 << 20)):
+                break
+            text += more
+        late = left <= 0
+    if late:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    clean_up()
+    if late:
+        return Lived(late=f"not ended after {LONGEST} s")
+    if status < 0:
+        return Lived(wrong=f"killed by {signal.Signals(-status).name}")
+    if status:
+        raise RuntimeError("a life ended with an exception, which stands above")
+    found = pickle.loads(text)
+    assert isinstance(found, Lived)
+    return found
+
+
+def lived_here(plan: Plan, fake: bool) -> Lived:
     found = Lived()
     try:
-        with limited(LONGEST), ExitStack() as exits:
+        with ExitStack() as exits:
             side = Side(plan, fake, exits)
             found.moments = side.moments
             try:
@@ -80,13 +107,10 @@ def lived(plan: Plan, fake: bool) -> Lived:
                 found.squashed = side.squashed()
             finally:
                 end(side)
-    except TooLong as error:
-        found.late = f"{error}, at {found.moments[-1].name if found.moments else 'the beginning'}"
     except NotBuilt as error:
         found.not_built = " ".join(str(error).split())[:300]
     except (Failed, OSError) as error:
         found.wrong = f"{type(error).__name__}: {error}"
-    clean_up()
     return found
 
 
@@ -133,7 +157,7 @@ def clean_up() -> None:
                     run("dmsetup", "remove", name, ok=(0, 1))
         if not left:
             return
-        for line in open("/proc/mdstat").read().splitlines():
+        for line in Path("/proc/mdstat").read_text().splitlines():
             if line.startswith("md1"):
                 run("mdadm", "--stop", f"/dev/{line.split()[0]}", ok=(0, 1))
         run("losetup", "-D", ok=(0, 1))

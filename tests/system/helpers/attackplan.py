@@ -32,6 +32,7 @@ class Plan:
     layers: list[str]  # from the lowest on
     cut: str  # what the uppermost layer is cut off by: "" or "linear"
     caches: bool  # the backing devices lose at a power cut what was not flushed
+    rule: bool  # by a RAW rule files below a directory must be kept
     fs: str
     mkfs: list[str]
     mount: str
@@ -42,9 +43,13 @@ class Plan:
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def says(self) -> str:
-        layers = " / ".join([f"{self.disks} {self.mode} ({self.store})", *self.layers, *filter(None, [self.cut])])
+        layers = " / ".join(
+            [f"{self.disks} {self.mode} ({self.store})", *self.layers, *filter(None, [self.cut])]
+        )
         mkfs = " ".join([self.fs, *self.mkfs])
-        return f"{layers} / {mkfs}, -o {self.mount or '-'}; beside it {self.beside}"
+        return (
+            f"{layers} / {mkfs}, -o {self.mount or '-'}; beside it {self.beside}{', with a rule' * self.rule}"
+        )
 
     def with_steps(self, steps: Iterable[tuple[str, int]]) -> Plan:
         return Plan(**{**asdict(self), "steps": list(steps)})
@@ -122,12 +127,15 @@ def compose(seed: int, held: dict[str, Any] | None = None) -> Plan:
         layers,
         "linear" if rng.random() < 0.4 else "",
         rng.random() < 0.3,
+        False,
         row["name"],
         [word for text in words for word in text.split()],
         rng.choice(row.get("mount", [""])),
         rng.choice(("keep", "data", "auto")),
     )
-    for name in ("mode", "store", "cut", "caches", "mount", "beside", "mkfs"):
+    # While there is a rule, implicit drops little, and auto no direct I/O.
+    plan.rule = rng.random() < (0.2 if plan.mode == "implicit" else 0.6)
+    for name in ("mode", "store", "cut", "caches", "rule", "mount", "beside", "mkfs"):
         if name in held:
             setattr(plan, name, held[name])
     possible = [step for step in rows("steps") if fits(step, plan)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One side of a composed attack: fake disks, or the control, which is dm-linear over sparse files of full size.
-Both have the same names and the same layers, so the same steps are done to either.
+"""One side of a composed attack: fake disks, or the control, which is dm-linear over sparse files of full
+size. Both have the same names and the same layers, so the same steps are done to either.
 
-What a side is asked for at each look: what the checker says; the tree, as it was in memory and as it reads from
-the disk; what must be kept; the kernel's complaints.
+What a side is asked for at each look: what the checker says; the tree, as it was in memory and as it reads
+from the disk; what must be kept; the kernel's complaints.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Side:
         self.promised = self.plan.mode == "keep" and not self.place.uppers or keep
         self.promised |= not self.fake
         asked = self.place.uppers if self.place.uppers else self.names
-        if self.promised or not self.fake:
+        if self.promised or not self.plan.rule:
             return
         try:
             for name in asked:
@@ -311,7 +311,9 @@ class Side:
             found = Path(f"{self.top}/raw/{name}").read_bytes()
             if found != content:
                 at = raw.first_difference(content, found)
-                raise Failed(f"{when}: what must be kept, raw/{name}, differs from byte {at} of {len(content)} on")
+                raise Failed(
+                    f"{when}: what must be kept, raw/{name}, differs from byte {at} of {len(content)} on"
+                )
 
     def check_beside(self) -> None:
         if not self.blocks:
@@ -389,7 +391,7 @@ class Side:
         swap_table(f"base-{name}", self.base_table(name))
 
     def power_cut(self, seed: int) -> None:
-        """What a flush has made durable is there; of the rest any part may be. The bases are to be made again."""
+        """What a flush has made durable is there; of the rest any part may be."""
         for name in self.bases:
             remove(f"base-{name}")
             found = list(writelog.entries(self.logs[name]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The steps of attack.toml: what is done to a side of a composed attack. Each is a function of the side and of
-the step's own random numbers, begins and ends with the file system mounted, and is the same on both sides. What
-only a fake disk can be asked for does nothing to the control.
+"""The steps of attack.toml: what is done to a side of a composed attack. Each is a function of the side and
+of the step's own random numbers, begins and ends with the file system mounted, and is the same on both sides.
+What only a fake disk can be asked for does nothing to the control.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import random
 import re
 import shutil
-import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -117,7 +116,9 @@ def compressible(side: Side, rng: random.Random) -> None:
     os.mkdir(where)
     for number in range(rng.randrange(4, 24)):
         noise = rng.randbytes(80 * KIB)
-        Path(f"{where}/{number}").write_bytes(b"".join(noise[i : i + KIB] + bytes(640) for i in range(0, 80 * KIB, KIB)))
+        Path(f"{where}/{number}").write_bytes(
+            b"".join(noise[i : i + KIB] + bytes(640) for i in range(0, 80 * KIB, KIB))
+        )
     sync(side.top)
 
 
@@ -383,7 +384,9 @@ def write_below(side: Side, rng: random.Random) -> None:
     """Where the file system has nothing: its boot block, or the room for btrfs's boot loader."""
     places = {"btrfs": (4 * KIB, 8 * KIB, 32 * KIB, 60 * KIB)}.get(side.kind, (0,))
     size = BLOCK if side.kind == "btrfs" else 512
-    with raw.opened(f"{side.top}/tree/d{rng.randrange(1 << 30)}", os.O_RDWR | os.O_CREAT | os.O_DIRECT) as file:
+    with raw.opened(
+        f"{side.top}/tree/d{rng.randrange(1 << 30)}", os.O_RDWR | os.O_CREAT | os.O_DIRECT
+    ) as file:
         raw.write(file, rng.randbytes(64 * KIB), 0)
         os.fsync(file)
     at, content = rng.choice(places), rng.randbytes(size)
@@ -412,7 +415,15 @@ def ext_tool(side: Side, *words: str, ok: tuple[int, ...] = (0,)) -> None:
 def tune_features(side: Side, rng: random.Random) -> None:
     words = rng.choice(
         (
-            *("^metadata_csum", "metadata_csum", "^huge_file", "quota", "^quota", "uninit_bg", "^resize_inode"),
+            *(
+                "^metadata_csum",
+                "metadata_csum",
+                "^huge_file",
+                "quota",
+                "^quota",
+                "uninit_bg",
+                "^resize_inode",
+            ),
             *("fast_commit", "^fast_commit", "mmp", "^mmp", "orphan_file", "^orphan_file", "ea_inode"),
             *("encrypt", "verity", "large_dir", "sparse_super", "dir_nlink", "project", "metadata_csum_seed"),
         )
@@ -814,7 +825,12 @@ def pack(side: Side, rng: random.Random) -> None:
 @step("david: suspend, resume")
 def suspend(side: Side, rng: random.Random) -> None:
     for name in side.names:
-        run("dmsetup", "suspend", *rng.choice(((), ("--noflush",), ("--nolockfs",), ("--noflush", "--nolockfs"))), name)
+        run(
+            "dmsetup",
+            "suspend",
+            *rng.choice(((), ("--noflush",), ("--nolockfs",), ("--noflush", "--nolockfs"))),
+            name,
+        )
         run("dmsetup", "resume", name)
 
 
@@ -904,7 +920,7 @@ def move_pool(side: Side, rng: random.Random) -> None:
     if side.fake and side.plan.store != "alone":
         packed = "/tmp/david-attack-pool"
         david_store("pool", "export", side.base("pool"), packed)
-        david_store("pool", "import", "--format", side.base("pool"), "farm", packed)
+        david_store("pool", "import", "--format", packed, side.base("pool"), "farm")
         os.unlink(packed)
     side.open()
     side.mount()
@@ -1110,4 +1126,3 @@ def cut_power(side: Side, rng: random.Random) -> None:
         side.open()
         side.after_cut(tree)
         side.check_beside()
-
