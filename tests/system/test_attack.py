@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from helpers import attacklife
 from helpers.attacklayers import BUILDERS
+from helpers.attacklife import Judged, Lived, compared, reduced
 from helpers.attackplan import LAYERS_MOST, STEPS_LEAST, Plan, compose, read, rows, table
+from helpers.attackside import Moment
 from helpers.attacksteps import STEPS
 from labjob import PYTHON, Job
 
@@ -77,3 +80,29 @@ def test_each_layer_file_system_and_step_is_chosen_by_some_seed() -> None:
 def test_a_step_does_the_same_when_others_are_left_out() -> None:
     plan = compose(7)
     assert plan.with_steps(plan.steps[3:]).steps[0] == plan.steps[3]
+
+
+def test_what_fails_is_reduced_to_the_steps_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = compose(7)
+    wanted = [plan.steps[20], plan.steps[51]]
+
+    def judged(plan: Plan) -> Judged:
+        return Judged(wrong="lost" * (set(wanted) <= set(plan.steps)))
+
+    monkeypatch.setattr(attacklife, "judged", judged)
+    assert reduced(plan, 60, lambda text: None).steps == wanted
+    assert reduced(plan, 0, lambda text: None).steps == plan.steps
+
+
+def test_what_the_control_has_too_is_no_failure() -> None:
+    def lived(*moments: Moment) -> Lived:
+        return Lived([*moments])
+
+    refused, tree, said = Moment(0, "a", "no"), Moment(0, "a", tree=["x"]), Moment(0, "a", complaints=["bad"])
+    good = Moment(0, "a")
+    assert not compared(lived(refused, tree, said), lived(refused, tree, said))
+    assert compared(lived(good), lived(refused)) == "no"
+    assert not compared(lived(refused, tree), lived(good, Moment(1, "b", tree=["y"])))
+    assert "not the control's" in compared(lived(tree), lived(Moment(0, "a", tree=["y"])))
+    assert "kernel: bad" in compared(lived(good), lived(said))
+    assert not compared(lived(good, said), lived(said, good))

@@ -138,6 +138,10 @@ def compose(seed: int, held: dict[str, Any] | None = None) -> Plan:
     for name in ("mode", "store", "cut", "caches", "rule", "mount", "beside", "mkfs"):
         if name in held:
             setattr(plan, name, held[name])
+    # To implicit a disk in a file is a file's data.
+    if any("on a file" in name for name in plan.layers):
+        plan.layers = [name for name in plan.layers if name != "fake disk that is implicit"]
+        plan.mode = "auto" if plan.mode == "implicit" else plan.mode
     possible = [step for step in rows("steps") if fits(step, plan)]
     count = rng.randrange(STEPS_LEAST, STEPS_MOST + 1)
     plan.steps = [(drawn(rng, possible)["name"], rng.randrange(1 << 30)) for _ in range(count)]

@@ -49,7 +49,7 @@ STORE = 512 * MIB  # of a fake disk alone; of a pool, for each disk
 BESIDE = 384 * MIB
 TIGHT = 256 * MIB  # a pool that the disk beside can fill
 GROWTH = 256 * MIB
-LOG = GIB  # of what is written until a power cut
+LOG = 2 * GIB  # of what is written until a power cut
 NUMBERS = re.compile(r"\b(dm-|loop|md)?\d+\b|0x[0-9a-f]+")
 
 
@@ -92,6 +92,12 @@ class Side:
         self.moments: list[Moment] = []
         self.log = Complaints()
         self.failing = False
+        self.implicit = plan.mode == "implicit"  # or was it, for a while
+
+    @property
+    def has_images(self) -> bool:
+        """Are disks in files kept? Not where implicit decides, and on either side the same."""
+        return not self.implicit and "fake disk that is implicit" not in self.plan.layers
 
     # Backing devices
 
@@ -388,6 +394,11 @@ class Side:
         swap_table(f"base-{name}", f"0 {size_of(self.bases[name]) >> 9} error")
 
     def unfail(self, name: str) -> None:
+        """What was written before is there: a new table begins a new log."""
+        if self.plan.caches:
+            with open(self.files[name].with_suffix(".durable"), "r+b") as file:
+                for entry in writelog.entries(self.logs[name]):
+                    writelog.apply(file.fileno(), entry)
         swap_table(f"base-{name}", self.base_table(name))
 
     def power_cut(self, seed: int) -> None:

@@ -697,6 +697,8 @@ def image(side: Side, rng: random.Random) -> Iterator[str]:
 def in_an_image(side: Side, rng: random.Random, fs: str) -> None:
     known = fs in TOOLS
     options = "" if known else UNKNOWN[fs][2]
+    if not side.has_images:
+        return
     with image(side, rng) as loop:
         run(*(TOOLS[fs].mkfs if known else UNKNOWN[fs][0]), *("-U", "random") * (fs == "ext4"), loop)
         with mounted(loop, fs, options) as top:
@@ -716,7 +718,9 @@ for fs in ("ext4", "xfs", "f2fs", "jfs", "vfat"):
 
 @step("image: labels of LUKS and LVM")
 def labels(side: Side, rng: random.Random) -> None:
-    """Not readable by page: what a program writes with direct I/O."""
+    """What a program writes with direct I/O: no page tells of it."""
+    if not side.has_images:
+        return
     with image(side, rng) as loop:
         if rng.random() < 0.5:
             quick = ("--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000")
@@ -843,13 +847,14 @@ def reload(side: Side, rng: random.Random) -> None:
 @step("david: another way of classification")
 def classify(side: Side, rng: random.Random) -> None:
     """A rule for files is obeyed by page owners, or by what is written, and one does not know the other's."""
-    if not side.fake or side.plan.mode == "keep":
+    if side.plan.mode == "keep":
         return
     modes = ["auto", "explicit"] if side.plan.mode != "implicit" else ["implicit"]
-    if not side.promised or side.place.uppers:
+    if not side.plan.rule and not any("on a file" in name for name in side.plan.layers):
         modes = ["auto", "explicit", "implicit"]
     mode = rng.choice(modes)
-    for name in side.names:
+    side.implicit |= mode == "implicit"
+    for name in side.names if side.fake else []:
         table = run("dmsetup", "table", name).strip()
         swap_table(name, re.sub(r"classify=\w+", f"classify={mode}", table))
 
@@ -1113,6 +1118,7 @@ def cut_power(side: Side, rng: random.Random) -> None:
     """What no flush has made durable may be gone."""
     with cut_off(side) as tree:
         side.do_late(rng.randrange(1 << 30))
+        write_durably(side, rng)
         for name in side.base_names():
             side.fail(name)
         with suppress(OSError):
