@@ -30,7 +30,8 @@
  *	crowd	an SSD's page is read the slower, the longer it waited for its die
  *	twice	a command of more than 64 KiB crosses an SSD's link twice
  *	journal	an SSD's flushes write their journals at the same time
- *	stripe	each program of an SSD makes room in its write buffer
+ *	stripe	an SSD's collection moves by the unit, and not by the stripe
+ *	rest	an SSD does not read the rest of a page that is written in part
  *	even	an SSD's pages that were written at random lie as evenly as others
  *	pages	a large read costs an SSD's controller as much as a small one
  *	duplex	reads and writes cross Serial ATA at the same time

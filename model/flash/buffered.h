@@ -5,7 +5,7 @@
  * which they came.
  *
  * This is exact: it has every page, and no sample. Of a buffer of more than 128 MiB it has the last
- * 128 MiB. So it does of one with writes of less than a page: a page takes a place for each.
+ * 128 MiB. A page takes a place for each time that it comes.
  *
  * Nothing is ever taken out: an entry has its end in the stream of bytes, and counts until that has
  * been programmed. Entries of one hash are linked from the newest to the oldest, so the first that

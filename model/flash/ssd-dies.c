@@ -138,8 +138,9 @@ static bool give_work(struct ssd *ssd, struct die *die, u64 now)
 		return true;
 	}
 	/* What is moved is read from dies, too: here from the one that it goes to. */
-	if (ssd->moves.due >= ssd->unit) {
+	if (ssd->moves.due >= ssd->collect_at) {
 		ssd->moves.due -= ssd->unit;
+		ssd->collect_at = ssd->moves.due >= ssd->unit ? ssd->unit : ssd->stripe;
 		die_program(ssd, die, now, ssd_unit_read(ssd, mean_read(profile)),
 			    profile->program_time);
 		return true;
@@ -261,12 +262,12 @@ static u32 page_hash(u64 page, enum page_kind kind)
 	return n ^ n >> 16;
 }
 
-u64 ssd_read_page(struct ssd *ssd, u64 page, enum page_kind kind, u32 sectors, u64 now, u64 from)
+u64 ssd_read_page(struct ssd *ssd, struct flash_place place, u32 sectors, u64 now, u64 from)
 {
 	const struct profile *profile = ssd->profile;
-	u32 random = page_hash(page, kind);
+	u32 random = page_hash(place.page, place.kind);
 	struct die *die = &ssd->dies[(u64)random * profile->dies >> 32];
-	u64 time = page_time(profile, random, kind);
+	u64 time = page_time(profile, random, place.kind);
 	struct carrier *channel = &ssd->channels[die->channel];
 	u64 carried = carrier_time(channel, sectors);
 

@@ -9,6 +9,8 @@
 #include "map-cache.h"
 #include "ssd.h"
 
+#define PAGE_BYTES	(FTL_PAGE * 512ULL)
+
 struct die {
 	u64 reads_until;	/* the end of all reads that it has been given */
 	u64 begin;		/* of its program or erase; */
@@ -45,6 +47,24 @@ struct backlog {
 /* Pages that are read in times of their own */
 enum page_kind { PAGE_RUN, PAGE_SCATTERED, PAGE_SLC };
 
+/* What a die reads at once: a page of flash that was written in order, or a page by itself */
+struct flash_place {
+	u64 page;
+	enum page_kind kind;
+};
+
+/*
+ * The page that the last write ended in, if that wrote a part of it. Who follows on adds to it.
+ * Then the drive programs it as a whole, with the rest as it was.
+ */
+struct open_page {
+	struct backlog *backlog;	/* where it will be programmed; NULL: none is open */
+	struct flash_place rest;	/* where the page was, */
+	bool read;			/* if that is in flash */
+	u64 page;
+	u32 from, to;			/* its sectors that were written */
+};
+
 /* Work that the map has done at once, and dies do little by little; bytes */
 struct debt {
 	u64 owed;
@@ -71,7 +91,7 @@ struct ssd {
 	u64 size;
 	u64 used;
 	struct backlog backlogs[CELLS_NR];
-	u64 freed;		/* of what is used: programmed, but not the whole stripe */
+	struct open_page open;	/* its bytes are used, and in no backlog */
 	u64 entered;		/* ever */
 	u64 programmed;		/* ever */
 	struct waiting writes;	/* for room */
@@ -91,7 +111,10 @@ struct ssd {
 	u64 flush_free;		/* when the last one has written its journal */
 	u64 journaled;		/* bytes that had entered when the last flush came */
 	struct debt moves;	/* of collection */
+	u64 stripe;		/* bytes that are moved in one go, */
+	u64 collect_at;		/* and must be due: that, or when it has begun a unit */
 	struct debt folds;	/* of the SLC cache */
+	u64 pay_all;		/* a write of so many bytes makes due all that is owed */
 	u64 fold_credit;	/* bytes that could be folded while idle, and were too few; */
 	u64 folded_until;	/* up to this time */
 	u64 busy_until;		/* the last end of a read, program or erase so far */
@@ -127,7 +150,24 @@ void ssd_begin(struct ssd *ssd, struct die *die, u64 now, u64 time);
 /* To read as much as a die programs, where a page takes @page */
 u64 ssd_unit_read(const struct ssd *ssd, u64 page);
 
-/* Read @sectors of a page: of the one at @page. Returns when they are in the controller. */
-u64 ssd_read_page(struct ssd *ssd, u64 page, enum page_kind kind, u32 sectors, u64 now, u64 from);
+/* Read @sectors at @place. Returns when they are in the controller. */
+u64 ssd_read_page(struct ssd *ssd, struct flash_place place, u32 sectors, u64 now, u64 from);
+
+/* ssd.c */
+
+/* Where @page is in flash. False: it is in the buffer, or was never written. */
+bool ssd_find_page(const struct ssd *ssd, u64 page, struct flash_place *place);
+
+/* Whole pages come into the buffer. Returns the backlog that they are to be added to. */
+struct backlog *ssd_take_pages(struct ssd *ssd, u64 first, u32 nr, u64 now);
+void ssd_add_backlog(const struct ssd *ssd, struct backlog *backlog, u64 bytes);
+
+/* ssd-parts.c */
+
+/* As ssd_take_pages() and ssd_add_backlog(), of sectors that need not be whole pages. */
+void ssd_take_parts(struct ssd *ssd, u64 sector, u32 sectors, u64 now);
+
+/* Nothing is added to the open page any more, if there is one. */
+void ssd_close_page(struct ssd *ssd, u64 now);
 
 #endif

@@ -26,16 +26,13 @@ static struct solid_command *waiting_pop(struct waiting *list)
 	return command;
 }
 
-/* What the map has moved and erased since is work for the dies. */
-static void learn_from_map(struct ssd *ssd, u64 now)
+static noinline void take_work(struct ssd *ssd, u64 now)
 {
 	const struct ftl_figures *figures = ftl_figures(ssd->ftl);
 	u64 moved = figures->moved - ssd->seen.moved, erased = figures->erased - ssd->seen.erased;
 	u64 folded = figures->folded - ssd->seen.folded;
 	u32 i;
 
-	if (!(moved | folded | erased))
-		return;
 	ssd->seen = *figures;
 	ssd->moves.owed += (moved << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
 	ssd->folds.owed += (folded << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
@@ -46,6 +43,16 @@ static void learn_from_map(struct ssd *ssd, u64 now)
 	ssd_erase_idle(ssd, now);
 }
 
+/* What the map has moved and erased since is work for the dies. */
+static __always_inline void learn_from_map(struct ssd *ssd, u64 now)
+{
+	const struct ftl_figures *figures = ftl_figures(ssd->ftl), *seen = &ssd->seen;
+
+	if (unlikely(figures->moved != seen->moved || figures->folded != seen->folded ||
+		     figures->erased != seen->erased))
+		take_work(ssd, now);
+}
+
 /*
  * The map is a sample, so it moves megabytes at a time. The dies move them little by little, as the
  * host writes: of what is owed its bytes' share of so many pages of the map.
@@ -54,12 +61,12 @@ static void learn_from_map(struct ssd *ssd, u64 now)
 
 static void debt_pay(const struct ssd *ssd, struct debt *debt, u64 bytes)
 {
-	u64 all = (PAGES_TO_PAY * FTL_PAGE * 512ULL) << ftl_shift(ssd->ftl), part = debt->owed;
+	u64 part = debt->owed;
 
 	if (!part)
 		return;
-	if (bytes < all)
-		part = mul_u64_u64_div_u64(debt->owed, bytes, all);
+	if (bytes < ssd->pay_all)
+		part = mul_u64_u64_div_u64(debt->owed, bytes, ssd->pay_all);
 	debt->owed -= part;
 	debt->due += part;
 }
@@ -85,8 +92,10 @@ static u64 map_look_up(struct ssd *ssd, const struct solid_command *command, u64
 			page = map_cache_add(ssd->map, number, &dirty);
 			if (dirty)
 				ssd->map_writes += profile->map_page;
-			page->ready = ssd_read_page(ssd, MAP_PAGES + number, PAGE_RUN,
-						    profile->map_page / 512, now, from);
+			page->ready = ssd_read_page(ssd, (struct flash_place) {
+							.page = MAP_PAGES + number,
+							.kind = PAGE_RUN,
+						    }, profile->map_page / 512, now, from);
 			ssd->figures.map_reads++;
 		}
 		page->dirty |= command->op == DISK_WRITE;
@@ -99,15 +108,29 @@ static u64 map_look_up(struct ssd *ssd, const struct solid_command *command, u64
 
 /* Writes */
 
-static bool has_room(const struct ssd *ssd, const struct solid_command *command)
+static bool has_whole_pages(const struct solid_command *command)
 {
-	return ssd->used + min(command->sectors * 512ULL, ssd->size) <= ssd->size;
+	return !((command->sector | command->sectors) % FTL_PAGE);
 }
 
-static void force_out(struct ssd *ssd)
+/* What @command takes of the buffer: pages are programmed as a whole. */
+static u64 buffer_bytes(const struct solid_command *command)
+{
+	u64 sectors = command->sector % FTL_PAGE + command->sectors;
+
+	return DIV_ROUND_UP(sectors, FTL_PAGE) * PAGE_BYTES;
+}
+
+static bool has_room(const struct ssd *ssd, const struct solid_command *command)
+{
+	return ssd->used + min(buffer_bytes(command), ssd->size) <= ssd->size;
+}
+
+static void force_out(struct ssd *ssd, u64 now)
 {
 	struct backlog *backlog;
 
+	ssd_close_page(ssd, now);
 	for (backlog = ssd->backlogs; backlog < &ssd->backlogs[CELLS_NR]; backlog++) {
 		backlog->forced += backlog->loose;
 		backlog->loose = 0;
@@ -155,7 +178,7 @@ static u64 write_journal(struct ssd *ssd, const struct solid_command *command, u
 /* @command is done when all that is in the buffer now has been programmed. */
 static void wait_for_programs(struct ssd *ssd, struct solid_command *command, u64 now)
 {
-	force_out(ssd);
+	force_out(ssd, now);
 	command->after = ssd->entered;
 	waiting_append(&ssd->flushes, command);
 	ssd_use_idle(ssd, now);
@@ -166,29 +189,47 @@ static bool lasts_in_buffer(const struct ssd *ssd, const struct solid_command *c
 	return ssd->profile->power_loss_protection || !(command->flags & DISK_FUA);
 }
 
-/* @command goes to the buffer at @now. Returns false if it must be programmed to be done. */
-static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
+static __always_inline struct backlog *take_pages(struct ssd *ssd, u64 first, u32 nr, u64 now)
 {
-	u64 first = command->sector / FTL_PAGE;
-	u64 end = DIV_ROUND_UP(command->sector + command->sectors, FTL_PAGE);
-	u64 bytes = command->sectors * 512ULL;
-	struct backlog *backlog;
+	u64 bytes = nr * PAGE_BYTES;
+	enum cells cells = ftl_write(ssd->ftl, first, nr) ? SLC : NATIVE;
 
-	if (ssd->map)
-		map_look_up(ssd, command, now, now);
-	backlog = &ssd->backlogs[ftl_write(ssd->ftl, first, end - first) ? SLC : NATIVE];
 	learn_from_map(ssd, now);
 	debt_pay(ssd, &ssd->moves, bytes);
 	debt_pay(ssd, &ssd->folds, bytes);
 	ssd->used += bytes;
 	ssd->entered += bytes;
 	if (ssd->buffered)
-		buffered_add(ssd->buffered, first, end - first, ssd->entered / 512);
+		buffered_add(ssd->buffered, first, nr, ssd->entered / 512);
+	return &ssd->backlogs[cells];
+}
+
+struct backlog *ssd_take_pages(struct ssd *ssd, u64 first, u32 nr, u64 now)
+{
+	return take_pages(ssd, first, nr, now);
+}
+
+void ssd_add_backlog(const struct ssd *ssd, struct backlog *backlog, u64 bytes)
+{
 	backlog->loose += bytes;
 	while (backlog->loose >= ssd->unit) {
 		backlog->loose -= ssd->unit;
 		backlog->units++;
 	}
+}
+
+/* @command goes to the buffer at @now. Returns false if it must be programmed to be done. */
+static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
+{
+	u64 first = command->sector / FTL_PAGE;
+	u32 nr = command->sectors / FTL_PAGE;
+
+	if (ssd->map)
+		map_look_up(ssd, command, now, now);
+	if (unlikely(ssd->open.backlog || !has_whole_pages(command)))
+		ssd_take_parts(ssd, command->sector, command->sectors, now);
+	else
+		ssd_add_backlog(ssd, take_pages(ssd, first, nr, now), nr * PAGE_BYTES);
 	if (!lasts_in_buffer(ssd, command)) {
 		wait_for_programs(ssd, command, now);
 		return false;
@@ -200,10 +241,12 @@ static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
 /* If a write waits and nothing else empties the buffer, program what is less than a unit. */
 static void ssd_make_room(struct ssd *ssd, u64 now)
 {
+	u64 open = ssd->open.backlog ? PAGE_BYTES : 0;
+
 	if (!ssd->writes.first ||
-	    ssd->used != ssd->backlogs[SLC].loose + ssd->backlogs[NATIVE].loose)
+	    ssd->used != ssd->backlogs[SLC].loose + ssd->backlogs[NATIVE].loose + open)
 		return;
-	force_out(ssd);
+	force_out(ssd, now);
 	ssd_use_idle(ssd, now);
 }
 
@@ -229,23 +272,10 @@ static void ssd_end_flush(struct ssd *ssd, struct solid_command *command, u64 en
 	make_ready(ssd, command, end);
 }
 
-/*
- * What has been programmed leaves the buffer when the whole stripe has, whose parity the controller
- * has in the buffer till then; or when no die has anything more to do.
- */
-static void release_buffer(struct ssd *ssd)
-{
-	if (ssd->freed < ssd->profile->write_stripe && ssd->nr_idle < ssd->profile->dies &&
-	    !MODEL_PLANTED(stripe))
-		return;
-	ssd->used -= ssd->freed;
-	ssd->freed = 0;
-}
-
 /* The end of a program or an erase. */
 static void die_finish(struct ssd *ssd, struct die *die, u64 now)
 {
-	ssd->freed += die->bytes;
+	ssd->used -= die->bytes;
 	ssd->programmed += die->bytes;
 	die->end = 0;
 	ssd->busy_until = max(ssd->busy_until, now);
@@ -255,11 +285,16 @@ static void die_finish(struct ssd *ssd, struct die *die, u64 now)
 	if (die->erases)
 		ssd_erase_idle(ssd, now);
 	ssd_use_idle(ssd, now);
-	release_buffer(ssd);
 	ssd_admit(ssd, now);
 }
 
 /* Reads */
+
+/* Is the newest data of @page in the buffer? */
+static __always_inline bool in_buffer(const struct ssd *ssd, u64 page)
+{
+	return ssd->buffered && buffered_has(ssd->buffered, page, ssd->programmed / 512);
+}
 
 /* Of sectors [@at, @end), which are written: those that are not in the buffer. */
 static u32 in_flash(struct ssd *ssd, u64 at, u64 end)
@@ -271,7 +306,7 @@ static u32 in_flash(struct ssd *ssd, u64 at, u64 end)
 		return sectors;
 	for (; at < end; at = next) {
 		next = min(end, (at / FTL_PAGE + 1) * FTL_PAGE);
-		if (buffered_has(ssd->buffered, at / FTL_PAGE, ssd->programmed / 512)) {
+		if (in_buffer(ssd, at / FTL_PAGE)) {
 			sectors -= next - at;
 			ssd->figures.buffer_reads++;
 		}
@@ -279,13 +314,36 @@ static u32 in_flash(struct ssd *ssd, u64 at, u64 end)
 	return sectors;
 }
 
+/* Where a die has the sector @at, whose page is in flash in @state */
+static __always_inline struct flash_place find_place(const struct ssd *ssd, u64 at,
+						     enum ftl_state state)
+{
+	const struct profile *profile = ssd->profile;
+	struct flash_place place = { .page = ~(at / FTL_PAGE), .kind = PAGE_SCATTERED };
+
+	if (state == FTL_RUN)
+		place = (struct flash_place) {
+			.page = div_u64(at, profile->flash_page / 512), .kind = PAGE_RUN,
+		};
+	if (profile->slc_cache && ftl_in_slc(ssd->ftl, at / FTL_PAGE))
+		place.kind = PAGE_SLC;
+	return place;
+}
+
+bool ssd_find_page(const struct ssd *ssd, u64 page, struct flash_place *place)
+{
+	enum ftl_state state = ftl_look(ssd->ftl, page);
+
+	*place = find_place(ssd, page * FTL_PAGE, state);
+	return state != FTL_NOTHING && !in_buffer(ssd, page);
+}
+
 static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
-	u64 at = command->sector, end = at + command->sectors, done = from, next, page;
-	u32 flash_page = ssd->profile->flash_page / 512, sectors;
+	u64 at = command->sector, end = at + command->sectors, done = from, next, read;
 	enum ftl_state state;
-	enum page_kind kind;
 	u64 waited = 0, off_die = from;
+	u32 flash_page = ssd->profile->flash_page / 512, sectors;
 
 	ssd->reader++;
 	command->parts.hit = true;
@@ -302,13 +360,9 @@ static u64 read_data(struct ssd *ssd, struct solid_command *command, u64 now, u6
 		if (!sectors)
 			continue;
 		command->parts.hit = false;
-		page = state == FTL_RUN ? div_u64(at, flash_page) : ~(at / FTL_PAGE);
-		kind = state == FTL_RUN ? PAGE_RUN : PAGE_SCATTERED;
-		if (ssd->profile->slc_cache && ftl_in_slc(ssd->ftl, at / FTL_PAGE))
-			kind = PAGE_SLC;
-		page = ssd_read_page(ssd, page, kind, sectors, now, from);
-		if (page > done) {
-			done = page;
+		read = ssd_read_page(ssd, find_place(ssd, at, state), sectors, now, from);
+		if (read > done) {
+			done = read;
 			waited = ssd->waited;
 			off_die = ssd->off_die;
 		}
@@ -326,9 +380,7 @@ static bool needs_map(struct ssd *ssd, const struct solid_command *command)
 	u64 end = DIV_ROUND_UP(command->sector + command->sectors, FTL_PAGE);
 
 	for (; page < end; page++)
-		if (ftl_look(ssd->ftl, page) != FTL_NOTHING &&
-		    !(ssd->buffered &&
-		      buffered_has(ssd->buffered, page, ssd->programmed / 512)))
+		if (ftl_look(ssd->ftl, page) != FTL_NOTHING && !in_buffer(ssd, page))
 			return true;
 	return false;
 }
@@ -554,6 +606,9 @@ static void ssd_init(struct ssd *ssd)
 	ssd->size = profile->write_buffer * 512ULL;
 	ssd->unit = profile->program_unit;
 	ssd->unit_sectors = profile->program_unit / 512;
+	ssd->stripe = max_t(u64, MODEL_PLANTED(stripe) ? 0 : profile->write_stripe, ssd->unit);
+	ssd->collect_at = ssd->stripe;
+	ssd->pay_all = (PAGES_TO_PAY * PAGE_BYTES) << ftl_shift(ssd->ftl);
 	for (i = 0; i < ssd->most; i++)
 		ssd->places[ssd->nr_places++] = i;
 }

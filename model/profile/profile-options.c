@@ -392,7 +392,7 @@ const struct profile_option profile_options[] = {
 	      "every so many flushes that write, the map is written, too; 0: never", OF_SSD),
 	TIME("map_flush_time", map_flush_time, 0, "which takes so long", OF_SSD),
 	{ .name = "write_stripe", .kind = OPTION_COUNT, FIELD(write_stripe), OF_SSD,
-	  .most = 1 << 30, .help = "bytes of the write buffer that come free at once" },
+	  .most = 1 << 30, .help = "bytes over the dies that collection moves in one go" },
 	TIME("flush_time", flush_time, 0,
 	     "of a flush that has something to write, one after another; without power-loss protection",
 	     OF_SSD),

@@ -256,7 +256,7 @@ struct profile {
 	u32 map_flushes;		/* so many flushes write the map once; 0: never */
 	u32 map_flush_time;		/* which takes so long */
 	u32 flush_time;			/* that no two flushes share */
-	u32 write_stripe;		/* bytes of the buffer that come free at once */
+	u32 write_stripe;		/* bytes over the dies that collection moves in one go */
 	u32 map_cache;			/* sectors of the map in memory; 0: all of it */
 	u32 map_page;			/* bytes of the map that are read at a time, */
 	u32 map_coverage;		/* and the sectors that these tell of */

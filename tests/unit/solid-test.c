@@ -94,6 +94,12 @@ static u64 time_of(struct rig *rig, enum disk_op op, u64 sector, u32 sectors)
 	return request.completion - request.arrival;
 }
 
+static void expect_about(struct kunit *test, u64 is, u64 should)
+{
+	KUNIT_EXPECT_GE(test, is, should - should / 20);
+	KUNIT_EXPECT_LE(test, is, should + should / 20);
+}
+
 static void memory_serves_one_command_in_a_unit(struct kunit *test)
 {
 	struct disk_request r[3];
@@ -266,34 +272,57 @@ static void a_full_buffer_empties_at_the_dies_rate(struct kunit *test)
 	done(&rig);
 }
 
-/* The writes that waited for room and ended later than the one before. */
-static u32 releases(struct kunit *test, const char *words)
-{
-	static struct disk_request r[32];
-	static struct rig rig;
-	u32 i, seen = 0;
+struct bursts {
+	u32 nr;			/* of collection: times at which dies moved something */
+	u32 least, most;	/* units at such a time */
+	u64 units;
+};
 
-	prepare(&rig, test, PLAIN_SSD "power_loss_protection=yes;", words);
-	write_units(&rig, 100, 100);
-	write_units(&rig, 20, 20);	/* four units are being programmed, 16 fill the buffer */
-	for (i = 0; i < 32; i++)
-		submit(&rig, &r[i], DISK_WRITE, 8192 + 32 * i, 32);
-	finish(&rig);
-	for (i = 1; i < 32; i++)
-		seen += r[i].completion > r[i - 1].completion + 20 * US;
+/* Random writes of a page that come so seldom that the dies have done all before the next one. */
+static struct bursts collect_slowly(struct kunit *test, const char *words)
+{
+	struct bursts bursts = { .least = U32_MAX };
+	struct solid_figures figures;
+	static struct rig rig;
+	struct rnd rnd = { 4 };
+	u64 programs = 0;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD "power_loss_protection=yes;precondition=random;", words);
+	for (i = 0; i < 4000; i++) {
+		u32 units;
+
+		time_of(&rig, DISK_WRITE, 8 * rnd_below(&rnd, 16384), 8);
+		rig.now += 50 * MS;
+		time_of(&rig, DISK_FLUSH, 0, 0);	/* looks at the dies */
+		disk_solid_figures(rig.disk, &figures);
+		units = figures.programs - programs - (i % 4 == 3);	/* four fill the host's */
+		programs = figures.programs;
+		if (!units)
+			continue;
+		bursts.nr++;
+		bursts.units += units;
+		bursts.least = min(bursts.least, units);
+		bursts.most = max(bursts.most, units);
+	}
+	KUNIT_EXPECT_GE(test, bursts.units, figures.moved_pages / 4 - 16);
+	KUNIT_EXPECT_LE(test, bursts.units, figures.moved_pages / 4);
 	done(&rig);
-	return seen;
+	return bursts;
 }
 
-/* Room comes with each program, or with each four of them, as a stripe has four units. */
-static void a_stripe_leaves_the_buffer_as_a_whole(struct kunit *test)
+/* As much is moved, but it comes together. */
+static void collection_moves_a_stripe_in_one_go(struct kunit *test)
 {
-	u32 each = releases(test, ""), stripes = releases(test, "write_stripe=65536");
+	struct bursts each = collect_slowly(test, "");
+	struct bursts stripes = collect_slowly(test, "write_stripe=262144");
 
-	/* Two channels, so two programs end together. */
-	KUNIT_EXPECT_GE_MSG(test, each, 14U, "%u", each);
-	KUNIT_EXPECT_GE_MSG(test, stripes, 7U, "%u", stripes);
-	KUNIT_EXPECT_LE_MSG(test, stripes, 9U, "%u", stripes);
+	KUNIT_EXPECT_EQ(test, each.least, 1U);
+	KUNIT_EXPECT_LE_MSG(test, each.most, 4U, "%u", each.most);
+	KUNIT_EXPECT_GE_MSG(test, stripes.least, 16U, "%u", stripes.least);
+	KUNIT_EXPECT_LE_MSG(test, stripes.most, 16U + each.most, "%u", stripes.most);
+	KUNIT_EXPECT_LE(test, stripes.nr, stripes.units / 16);
+	KUNIT_EXPECT_GE(test, stripes.nr, stripes.units / (16 + each.most));
 }
 
 /* The longest of many reads beside a die that programs. */
@@ -552,10 +581,93 @@ static void random_reads_miss_the_map_by_the_closed_form(struct kunit *test)
 	}
 }
 
-static void expect_about(struct kunit *test, u64 is, u64 should)
+/* A page that is written in part costs the dies its program, and a read of the rest. */
+static void a_part_of_a_page_takes_a_read_and_a_page(struct kunit *test)
 {
-	KUNIT_EXPECT_GE(test, is, should - should / 20);
-	KUNIT_EXPECT_LE(test, is, should + should / 20);
+	const u32 writes = 1500;
+	struct solid_figures figures;
+	struct rnd rnd = { 5 };
+	static struct rig rig;
+	u64 begin = 0;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD, "precondition=sequential;power_loss_protection=yes");
+	/* It is done when it is in the buffer: a sector takes a quarter of a us of the link. */
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_WRITE, 803, 1), 4 * US + US / 4);
+	for (i = 0; i < writes + 500; i++) {
+		if (i == 500)	/* the buffer is full */
+			begin = rig.now;
+		time_of(&rig, DISK_WRITE, 8 * rnd_below(&rnd, 16384) + 3, 1);
+	}
+	disk_solid_figures(rig.disk, &figures);
+	expect_about(test, rig.now - begin, writes * (640 * US / 4 + 60 * US) / 4);
+	KUNIT_EXPECT_EQ(test, figures.host_pages, writes + 501ULL);
+	KUNIT_EXPECT_EQ(test, figures.flash_reads, writes + 500ULL);	/* the last one is open */
+	done(&rig);
+}
+
+/* A second program: which pages are written, and of which the rest is read? */
+struct naive_pages {
+	u64 page;	/* the open one, plus 1; 0: none */
+	u32 from, to;
+	u64 written, read;
+};
+
+static void naive_close(struct naive_pages *naive)
+{
+	naive->read += naive->page && naive->to - naive->from < 8;
+	naive->page = 0;
+}
+
+/* Sector by sector. */
+static void naive_write(struct naive_pages *naive, u64 sector, u32 sectors)
+{
+	u32 i;
+
+	for (i = 0; i < sectors; i++) {
+		u64 at = sector + i;
+
+		if (!naive->page || naive->page - 1 != at / 8 || naive->to != at % 8) {
+			naive_close(naive);
+			*naive = (struct naive_pages) { .page = at / 8 + 1, .from = at % 8,
+				.written = naive->written + 1, .read = naive->read };
+		}
+		naive->to = at % 8 + 1;
+		if (naive->to == 8)
+			naive_close(naive);
+	}
+}
+
+/* Small writes in order, over one another, and elsewhere, with a flush now and then */
+static void small_writes_are_as_a_naive_program_has_them(struct kunit *test)
+{
+	struct naive_pages naive = { };
+	struct solid_figures figures;
+	struct rnd rnd = { 11 };
+	static struct rig rig;
+	u64 at = 0;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD, "precondition=sequential");
+	for (i = 0; i < 4000; i++) {
+		u32 sectors = 1 + rnd_below(&rnd, rnd_below(&rnd, 4) ? 8 : 40);
+
+		if (!rnd_below(&rnd, 3))
+			at = rnd_below(&rnd, rig.profile.sectors / 2);
+		time_of(&rig, DISK_WRITE, at, sectors);
+		naive_write(&naive, at, sectors);
+		at += sectors;
+		if (rnd_below(&rnd, 20))
+			continue;
+		time_of(&rig, DISK_FLUSH, 0, 0);
+		naive_close(&naive);
+	}
+	time_of(&rig, DISK_FLUSH, 0, 0);
+	naive_close(&naive);
+	disk_solid_figures(rig.disk, &figures);
+	KUNIT_EXPECT_EQ(test, figures.host_pages, naive.written);
+	KUNIT_EXPECT_EQ(test, figures.flash_reads, naive.read);
+	done(&rig);
 }
 
 /* Random writes all over a large map write as much of it as of data: a die does two programs. */
@@ -868,9 +980,11 @@ static void tags_run_out_and_come_back(struct kunit *test)
 
 static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(memory_serves_one_command_in_a_unit),
-	KUNIT_CASE(a_stripe_leaves_the_buffer_as_a_whole),
+	KUNIT_CASE(collection_moves_a_stripe_in_one_go),
 	KUNIT_CASE(pages_written_at_random_lie_at_random),
 	KUNIT_CASE(a_large_read_takes_the_controller_longer),
+	KUNIT_CASE(a_part_of_a_page_takes_a_read_and_a_page),
+	KUNIT_CASE(small_writes_are_as_a_naive_program_has_them),
 	KUNIT_CASE(flushes_write_their_journals_one_after_another),
 	KUNIT_CASE(an_interface_says_whether_reads_and_writes_share_the_link),
 	KUNIT_CASE(a_read_is_command_flash_channel_link),
