@@ -6,7 +6,7 @@
 # "assumed" marks what neither tells.
 #
 # Fitted: read_time and read_step to three read modes of 88, 116 and 165 us, a third of the pages each; write_command_time to
-# 163,000 random writes/s when new; page_time to 2,713 MB/s read in order; write_latency to 20.5 us; program_time to 1,607 MB/s written; scattered_read_time to 9,900 reads/s at depth 1 in steady state;
+# 163,000 random writes/s when new; command_time to 534,000 reads/s at depth 256; page_time to 2,713 MB/s read in order; write_latency to 20.5 us; program_time to 1,607 MB/s written; scattered_read_time to 9,900 reads/s at depth 1 in steady state;
 # raw_capacity to 70,000 to 77,000 random writes/s in steady state; locked_programs to 0.55 % of reads beside a writer of
 # the nearly empty drive that take more than 1 ms. All other figures of [U] are evidence.
 
@@ -21,10 +21,10 @@ physical_block = 4096 B		# assumed: as its class
 
 interface = pcie		# derived: NVMe
 link_rate = 3 GB/s		# [D]
-command_time = 0.56 us		# [U] their cmd_us
+command_time = 1.85 us		# fitted: 534,000 reads/s at depth 256
 write_command_time = 6.1 us	# fitted
 page_time = 1.5 us		# fitted
-read_latency = 21 us		# fitted, with read_time, to the fastest mode
+read_latency = 19.7 us		# fitted, with read_time, to the fastest mode
 write_latency = 13 us		# fitted
 power_loss_protection = yes	# [U]
 write_cache = back		# derived: a write of 20.5 us is none to flash
@@ -46,7 +46,7 @@ program_time = 2624 us		# [U] programs of some 2.7 ms, data included
 erase_time = 5 ms		# assumed: as its class
 suspend_time = 16 us		# fitted to the median beside a writer in steady state; [U] has 20
 suspends = 1000			# assumed: no limit was seen
-locked_programs = 14.2 %		# fitted
+locked_programs = 14.8 %		# fitted
 
 raw_capacity = 8400000000 sectors	# fitted
 gc_unit = 1 GiB			# assumed: a block of 16 MiB of each die

@@ -6,10 +6,11 @@
 #
 # Fitted: read_latency, read_time, read_step, retries and retry_time to the spread of reads at depth 1; dies to reads at
 # depth 8; command_time and write_command_time to reads, and to the median of writes, at depth 32; write_latency to writes
-# at depth 1; raw_capacity and write_stripe to the rate and the waits of writes at depth 8. The rest of [L] is evidence.
+# at depth 1; raw_capacity to the rate of 8 and 16 programs that write at depth 1, write_stripe to their waits. The rest
+# of [L] is evidence.
 #
-# Writes rose from 36,000 to 60,000 a second in the order in which [L] was measured, with iodepth: 64 programs of depth 1
-# came to 37,000, the same 64 of one program to 61,000. So it was the drive's history, which a profile has not.
+# Writes rose from 36,000 to 60,000 a second in the order in which [L] was measured. fio's programs write to the same
+# places each time, so what they wrote came together in blocks of its own, and collection had less to move.
 
 name = samsung-860-pro
 kind = ssd
@@ -25,12 +26,12 @@ interface = sata		# derived: reads and writes share the link
 link_rate = 560 MB/s		# derived: 6 Gb/s, less what the protocol takes
 link_command_time = 2.7 us	# derived: 98,000 reads a second, as drives of this interface reach
 command_time = 13.4 us		# fitted
-write_command_time = 15.5 us	# fitted
+write_command_time = 16 us	# fitted
 read_latency = 12 us		# fitted
 write_latency = 12 us		# fitted
 write_cache = back		# derived: a write of 37 us is none to flash
-write_buffer = 2 MiB		# assumed: two stripes
-write_stripe = 1048576		# fitted
+write_buffer = 2 MiB		# assumed
+write_stripe = 262144		# fitted
 buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
 dies = 10			# fitted
@@ -48,5 +49,6 @@ erase_time = 3 ms		# assumed
 suspend_time = 20 us		# assumed
 suspends = 1000			# assumed
 
-raw_capacity = 2550000000 sectors	# fitted
-gc_unit = 256 MiB		# assumed
+raw_capacity = 2420000000 sectors	# fitted
+gc_unit = 128 MiB		# assumed
+gc = cost-benefit		# derived: no other comes near the rates after long writing in few places

@@ -27,6 +27,8 @@ STATES = {
 # Of an entry of evidence, besides figures' names.
 KEYS = {"name", "state", "fill", "part", "job", "source", *(of.replace(" ", "_") for of in COLUMNS)}
 
+SECONDS = 60  # a point of fio-plot's
+FEW = 4  # requests at a time, in what was measured before: the order of writes is what lasts
 FIO_PLOT = Path(__file__).resolve().parents[3] / "profiles/evidence/fio-plot.csv"
 
 
@@ -57,11 +59,20 @@ class Real:
     words: str
     source: str
     figures: dict[str, Figure] = field(default_factory=dict[str, Any])
+    before: list[str] = field(default_factory=list[str])  # jobs that the drive has served
+    size: int = 0  # sectors of the drive, if it is a smaller one
 
     @property
     def options(self) -> tuple[str, ...]:
         state, _, fill = self.state.partition(" 0.")
         return STATES[state] + ((f"precondition_fill=0.{fill}",) if fill else ())
+
+    @property
+    def arguments(self) -> list[str]:
+        """david-sim bench's, but for the profile."""
+        words = [word for option in self.options for word in ("--option", option)]
+        words += [word for job in self.before for word in ("--before", job)]
+        return [*words, *(["--size", str(self.size)] if self.size else []), "--job", self.words]
 
     @property
     def bad(self) -> bool:
@@ -101,24 +112,38 @@ class FioPlot:
     limited: tuple[int, ...]  # depths at which limits hold
     state: str = "as made"
     known: tuple[tuple[int, str], ...] = ()  # depths and figures that are off, and stay so
+    history: int = 0  # a drive of so many sectors serves all that was measured before; 0: it does not
+    share: int = 1  # of what was measured: one request of so many, as of the drive's sectors
 
 
 def _fio_plot(entry: dict[str, Any]) -> FioPlot:
     depths, fitted, limited = (tuple(entry[name]) for name in ("depths", "fitted", "limited"))
     known = tuple((depth, of) for depth, of in entry.get("known", ()))
     return FioPlot(entry["device"], entry["operation"], fitted, entry["limits"], depths, limited,
-                   entry["state"], known)
+                   entry["state"], known, entry.get("history", 0), entry.get("share", 1))
+
+
+def _history(plot: FioPlot, points: list[dict[str, str]], pace: float) -> list[str]:
+    """A job for each point, of 60 s. Each program has places of its own, as with fio's randrepeat."""
+    jobs = []
+    for point in points:
+        programs, count = int(point["numjobs"]), float(point["iops"]) * SECONDS / plot.share
+        jobs.append(f"{plot.op} random depth={min(int(point['iodepth']) * programs, FEW)} streams={programs} "
+                    f"pace={pace:.1f}us count={count:.0f} warm=0")
+    return jobs
 
 
 def _measured(plot: FioPlot) -> list[Real]:
     with FIO_PLOT.open(encoding="utf-8") as file:
-        rows = {
-            int(row["iodepth"]): row
-            for row in csv.DictReader(file)
-            if row["device"] == plot.device and row["op"] == plot.op and row["numjobs"] == "1"
-        }
+        points = [
+            row for row in csv.DictReader(file) if row["device"] == plot.device and row["op"] == plot.op
+        ]
+    # In the order in which they were measured
+    points.sort(key=lambda row: (int(row["iodepth"]), int(row["numjobs"])))
+    rows = {int(row["iodepth"]): row for row in points if row["numjobs"] == "1"}
     # Between an answer and the next request the program and its kernel take what is not in fio's times.
     pace = 1e6 / float(rows[1]["iops"]) - float(rows[1]["clat_mean_us"])
+    history = _history(plot, points, pace) if plot.history else []
     result = []
     for depth in plot.depths:
         count = 6000 if plot.state == "as made" else 40000
@@ -126,6 +151,10 @@ def _measured(plot: FioPlot) -> list[Real]:
             f"{plot.op}s, depth {depth}", plot.state, 0,
             f"{plot.op} random depth={depth} pace={pace:.1f}us count={count} warm={count // 10}", "fio-plot",
         )
+        if history:
+            at = points.index(rows[depth])
+            row.words = re.sub(r"depth=\d+", f"depth={depth}", history[at])
+            row.before, row.size = history[:at], plot.history
         for of, column in zip(COLUMNS, ("iops", "p50", "p90", "p99", "p99.9"), strict=True):
             limit = plot.limits.get(of) if depth in plot.limited and (depth, of) not in plot.known else None
             fitted = of in plot.limits and depth in plot.fitted
@@ -146,8 +175,7 @@ def compare(profile: str, path: Path, run: Callable[..., dict[str, Any]]) -> lis
     """The profile's rows, with what the model makes of them. `run` runs david-sim bench."""
     rows = rows_for(profile)
     for row in rows:
-        options = [word for option in row.options for word in ("--option", option)]
-        job = run("--profile", str(path), *options, "--job", row.words)["jobs"][0]
+        job = run("--profile", str(path), *row.arguments)["jobs"][0]
         part = job["parts"][row.part][f"part{row.part}"]
         for of, name in zip(COLUMNS, FIELDS, strict=True):
             if of in row.figures:
