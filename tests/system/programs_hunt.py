@@ -20,7 +20,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from helpers.traced import tree_of_disk, tree_of_trace
@@ -133,9 +133,12 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="programs; as many as the time allows, if not given")
     parser.add_argument("--seconds", type=float, default=600, help="without --count (default 600)")
     parser.add_argument("--batch", type=int, default=50, help="programs a trace (default 50)")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="what programs do")
-    parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"))
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=EVERY_DAY, help="what they do")
+    parser.add_argument("--scratch", type=Path, default=Path(gettempdir()), help="not below /dev")
     args = parser.parse_args()
+    # What is below these is the kernel's, and so not replayed.
+    if args.scratch.resolve().parts[1:2] in (("dev",), ("proc",), ("sys",)):
+        parser.error(f"{args.scratch}: names below /dev, /proc and /sys are not replayed")
     end, seed, bad = time.monotonic() + args.seconds, args.seed, 0
     with TemporaryDirectory(dir=args.scratch) as temporary:
         tools = Tools(build(Path(temporary) / "random-program"))
