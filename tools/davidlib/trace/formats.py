@@ -22,9 +22,18 @@ class Format:
 
 def _of_blocks(reader: Reader, as_requests: Reader | None = None) -> Format:
     """Each request is a call. AS_REQUESTS: where requests to a disk are read in another way."""
-    return Format(
-        lambda trace, calls, lines: reader(from_requests.Requests(trace, calls), lines), as_requests or reader
-    )
+
+    def calls_of(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+        ordered = from_requests.Ordered(from_requests.Requests(trace, calls))
+        yield from reader(ordered, lines)
+        ordered.end()
+
+    return Format(calls_of, as_requests or reader)
+
+
+def _fio(trace: TraceFile, calls: Calls, lines: Iterable[str]) -> Iterator[None]:
+    """It opens and closes its files in between, and is in order."""
+    return from_requests.iolog(from_requests.Requests(trace, calls), lines)
 
 
 def strace(trace: TraceFile, calls: Calls, lines: Iterable[str], cwd: str | None = None) -> Iterator[None]:
@@ -32,7 +41,7 @@ def strace(trace: TraceFile, calls: Calls, lines: Iterable[str], cwd: str | None
 
 
 FORMATS: dict[str, Format] = {
-    "fio": _of_blocks(from_requests.iolog),
+    "fio": Format(_fio, from_requests.iolog),
     "blkparse": _of_blocks(from_blktrace.blkparse, partial(from_blktrace.blkparse, queued=True)),
     "msr": _of_blocks(from_blocks.msr),
     "systor": _of_blocks(from_blocks.systor),

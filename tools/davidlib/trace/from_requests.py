@@ -7,10 +7,12 @@ first. Readers of block traces tell them to a Sink, which may make something els
 
 from __future__ import annotations
 
+import heapq
 import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from . import tracefile
@@ -152,6 +154,60 @@ class Requests(Sink):
         """A hole is punched; the size stays."""
         fd = self.open(tid, file, time)
         self.call(tid, "fallocate", time, max(time, end), 0, (fd, 3, offset, size))
+
+
+class Ordered(Sink):
+    """Hands requests on in the order in which they begin.
+
+    A trace's time begins with its first record, and block traces have their lines in another order: by the
+    requests' ends, or by nothing.
+    """
+
+    WINDOW = 10_000  # requests
+
+    def __init__(self, to: Sink) -> None:
+        self.to = to
+        self.account = to.account
+        self._waiting: list[tuple[int, int, Callable[[], None]]] = []
+        self._counted = 0
+        self._now = 0
+
+    def _keep(self, start: int, hand_on: Callable[[], None]) -> None:
+        self._counted += 1
+        heapq.heappush(self._waiting, (start, self._counted, hand_on))
+        if len(self._waiting) > self.WINDOW:
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        start, _, hand_on = heapq.heappop(self._waiting)
+        if start < self._now:
+            self.account.guess(f"requests that begin before one that stands {self.WINDOW} in front of them")
+        self._now = max(self._now, start)
+        hand_on()
+
+    def end(self) -> None:
+        while self._waiting:
+            self._hand_on()
+
+    def untimed(self) -> None:
+        self.to.untimed()
+
+    def open(self, tid: int, name: str, time: int) -> int:
+        return self.to.open(tid, name, time)
+
+    def close(self, tid: int, name: str, time: int) -> None:
+        self.to.close(tid, name, time)
+
+    def transfer(self, moved: Transfer) -> None:
+        if moved.offset + moved.size > MOST:
+            raise ValueError(moved.offset)
+        self._keep(moved.start, partial(self.to.transfer, moved))
+
+    def sync(self, tid: int, file: str, time: int, data: bool = False, end: int = 0) -> None:
+        self._keep(time, partial(self.to.sync, tid, file, time, data, end))
+
+    def discard(self, tid: int, file: str, offset: int, size: int, time: int, end: int = 0) -> None:
+        self._keep(time, partial(self.to.discard, tid, file, offset, size, time, end))
 
 
 class Iolog:
