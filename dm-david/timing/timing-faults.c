@@ -9,6 +9,7 @@
 
 #include <linux/device-mapper.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 
 /* Both models are told. Each has a clock of its own; speedup's is ahead by this. */
 static void attach_faults(struct timing *t)
