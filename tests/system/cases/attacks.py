@@ -34,4 +34,5 @@ def cases_of(row: dict[str, Any]) -> None:
 
 
 for row in table()["planted"]:
-    cases_of(row)
+    if "missed" not in row:
+        cases_of(row)

@@ -20,7 +20,7 @@ from pathlib import Path
 from helpers.attackplan import Plan
 from helpers.attackside import Moment, NotBuilt, Side
 from helpers.attacksteps import STEPS
-from helpers.guest import Failed, dm, remove, run, say
+from helpers.guest import SCRATCH, Failed, run, say
 from helpers.manifest import difference
 
 END = "the end"
@@ -146,24 +146,29 @@ def one_step(side: Side, number: int, name: str, seed: int) -> None:
 
 
 def clean_up() -> None:
-    """What a life that failed has left."""
-    with suppress(Failed, OSError):
-        run("umount", "-l", "/tmp/david-tests/attack", ok=(0, 32))
-    for _ in range(4):
+    """What a life that failed, or was killed, has left: mounts, devices, files of devices."""
+    points = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+    for point in reversed([point for point in points if point.startswith(f"{SCRATCH}/")]):
+        run("umount", "-l", point, ok=(0, 32))
+    for _ in range(8):
         left = [line.split("\t")[0] for line in run("dmsetup", "ls").splitlines() if "\t" in line]
         for name in reversed(left):
-            if dm.exists(name):
-                with suppress(Failed, OSError):
-                    run("dmsetup", "remove", name, ok=(0, 1))
-        if not left:
-            return
+            with suppress(Failed, OSError):
+                run("dmsetup", "remove", name, ok=(0, 1))
         for line in Path("/proc/mdstat").read_text().splitlines():
             if line.startswith("md1"):
                 run("mdadm", "--stop", f"/dev/{line.split()[0]}", ok=(0, 1))
+        if left:
+            run("losetup", "-D", ok=(0, 1))
+        else:
+            break
+        time.sleep(0.1)
+    for path in (*SCRATCH.glob("disk-*"), *SCRATCH.glob("attack-*")):
         run("losetup", "-D", ok=(0, 1))
-        time.sleep(0.2)
-    for name in left:
-        remove(name)
+        path.unlink()
+    room = os.statvfs(SCRATCH)
+    if left or room.f_bavail < room.f_blocks // 2:
+        raise RuntimeError(f"what is left of a life cannot be removed: {left}, {room.f_bavail} blocks free")
 
 
 def judged(plan: Plan) -> Judged:

@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from helpers import attacklayers, raw, writelog
+from helpers import attacklayers, randomops, raw, writelog
 from helpers.attacklayers import Place
 from helpers.attackplan import Plan, rows
 from helpers.filesystems import TOOLS, UNKNOWN
@@ -51,6 +51,16 @@ TIGHT = 256 * MIB  # a pool that the disk beside can fill
 GROWTH = 256 * MIB
 LOG = 2 * GIB  # of what is written until a power cut
 NUMBERS = re.compile(r"\b(dm-|loop|md)?\d+\b|0x[0-9a-f]+")
+
+
+def apply(fd: int, entry: writelog.Entry) -> None:
+    """A discard may be of the whole device, as mkfs's is."""
+    if not entry.flags & writelog.DISCARD:
+        writelog.apply(fd, entry)
+        return
+    mode = randomops.PUNCH_HOLE | randomops.KEEP_SIZE
+    size = writelog.SECTOR
+    randomops.checked(randomops.libc.fallocate(fd, mode, entry.sector * size, entry.sectors * size))
 
 
 class NotBuilt(Exception):
@@ -398,7 +408,7 @@ class Side:
         if self.plan.caches:
             with open(self.files[name].with_suffix(".durable"), "r+b") as file:
                 for entry in writelog.entries(self.logs[name]):
-                    writelog.apply(file.fileno(), entry)
+                    apply(file.fileno(), entry)
         swap_table(f"base-{name}", self.base_table(name))
 
     def power_cut(self, seed: int) -> None:
@@ -410,8 +420,11 @@ class Side:
             solid = max((i for i, entry in enumerate(found) if entry.flags & writelog.FLUSH), default=0)
             with open(durable, "r+b") as file:
                 for entry in found[:solid]:
-                    writelog.apply(file.fileno(), entry)
-                writelog.left_by_a_cut(file.fileno(), found[solid:], random.Random(f"power {seed} {name}"))
+                    apply(file.fileno(), entry)
+                rng = random.Random(f"power {seed} {name}")
+                for entry in found[solid:]:
+                    if entry.flags & writelog.FUA or rng.random() < 0.5:
+                        apply(file.fileno(), entry)
             size = path.stat().st_size
             os.truncate(path, 0)
             os.truncate(path, size)

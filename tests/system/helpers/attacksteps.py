@@ -1023,13 +1023,16 @@ def rule_beside(side: Side, rng: random.Random) -> None:
     """By a rule for sectors, what was written as data before is written again, and must stay."""
     place, content = a_place(rng), rng.randbytes(BLOCK)
     beside_write(side, place, content)
+    with raw.opened("/dev/mapper/beside") as fd:
+        raw.must_read(fd, content, place)
     if side.fake:
         run("dmsetup", "message", "beside", "0", "raw", "add", f"sectors:{place >> 9}-{(place >> 9) + 7}")
     beside_write(side, place, content, rng.choice((0, os.O_DSYNC)))
     side.ruled.add(place)
-    for number in range(6):
+    for number in range(8):
         beside_write(side, 32 * MIB + number * MIB, rng.randbytes(MIB))
-    time.sleep(0.1)
+    # What is older than that is squashed by a worker.
+    time.sleep(1)
 
 
 @step("beside: fill, and give back")
@@ -1037,7 +1040,7 @@ def fill_beside(side: Side, rng: random.Random) -> None:
     """So that the pool's free blocks are this disk's. Nobody else may be short of room."""
     with raw.opened("/dev/mapper/beside") as fd:
         if side.fake and side.plan.store != "alone":
-            noise = rng.randbytes(2 * MIB)
+            noise = random.Random(3).randbytes(2 * MIB)
             with suppress(OSError):  # it is full
                 for at in range(64 * MIB, attackside.BESIDE, 2 * MIB):
                     turned = at >> 21
