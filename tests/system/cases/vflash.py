@@ -43,12 +43,13 @@ DRIVES = {
 
 
 def mixed(disk: str, rng: random.Random, requests: int) -> None:
-    """Reads, some of what was just written, writes, flushes and discards, one at a time, with pauses."""
+    """Reads, some of what was just written, writes, some of parts of pages, flushes and discards, one at a time."""
     written = 0
     with raw.opened(disk) as fd:
         for _ in range(requests):
-            size = rng.choice((4096, 8192, 65536, MIB))
-            offset = rng.randrange((GIB - size) // 4096) * 4096
+            size = rng.choice((512, 1536, 4096, 8192, 65536, MIB))
+            align = 512 if size < 4096 else 4096
+            offset = rng.randrange((GIB - size) // align) * align
             what = rng.randrange(20)
             if what < 2:
                 raw.read(fd, 4096, written)
