@@ -43,7 +43,7 @@ DRIVES = {
 
 
 def mixed(disk: str, rng: random.Random, requests: int) -> None:
-    """Reads, some of what was just written, writes, some of parts of pages, flushes and discards, one at a time."""
+    """Reads, also of what was just written, writes, also of parts of pages, flushes, discards, one by one."""
     written = 0
     with raw.opened(disk) as fd:
         for _ in range(requests):
