@@ -478,7 +478,7 @@ static u64 random_commands(struct bench *b, u64 seed)
 	faults_init(&faults, &b->profile);
 	add(b->test, "slow:sectors=3000-50000:factor=1.7:from=2s:for=3s:every=5s");
 	add(b->test, "firmware-stall:from=1s:for=40ms:every=100ms");
-	add(b->test, "moved:sectors=0-9,moved:sectors=1000-1999,moved:sectors=40000-40003");
+	add(b->test, "moved:sectors=0-9,moved:sectors=1000-16999,moved:sectors=40000-40003");
 	drive_set_faults(b->drive, &faults, 0);
 	for (i = 0; i < COMMANDS / 20; i++) {
 		enum disk_op op = rnd_below(&rnd, 20) ? rnd_below(&rnd, 2) : DISK_FLUSH;
