@@ -61,5 +61,5 @@ def what_cannot_be_recorded_is_said_and_leaves_nothing() -> None:
         assert "no-such-program" in refused("record", "rec", str(file), "--", "no-such-program")
         assert "No such file" in refused("record", "rec", "/none/x.rec", "--", "true")
     assert not list(SCRATCH.glob("*none.rec*"))
-    assert "no recording" in refused("sim", "/etc/passwd")
+    assert "none of the formats" in refused("sim", "/etc/passwd")
     assert "No such file" in refused("sim", "/none/x.rec")

@@ -388,8 +388,7 @@ def of_flash(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[st
     second |= {f"every.{n}.write_amplification": Between(0.8 * pages / host, 1.25 * pages / host)
                for n in range(len(job.get("every", ())))}
     if asked.options and "precondition=fresh" in asked.options:
-        pages_read = sum(one.op == READ for one in ended)
-        second |= {"doubts.0.kind": "empty_reads", "doubts.0.share": printed(len(empty) / pages_read, 5),
+        second |= {"doubts.0.kind": "empty_reads", "doubts.0.share": printed(unwritten / len(reads), 5),
                    "doubts.1.kind": "erased_flash", "doubts.1.share": 1.0}
     return flat("jobs.0", second)
 
