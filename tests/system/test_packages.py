@@ -277,8 +277,8 @@ OF_ITS_OWN = {
     ("replay",): ({"--cold", "--depth", "--device", "--format", "--fsync", "--help", "--out", "--repeats",
                    "--snapshot", "--write"},
                   {"--scale", "--syncs"}),
-    # --method chooses the program. `david trace causal` asks for --hold.
-    ("trace", "record"): ({"--help", "--method"}, {"--hold"}),
+    # --method chooses the program. `david trace causal` asks for --hold, and a test for --look.
+    ("trace", "record"): ({"--help", "--method"}, {"--hold", "--look"}),
 }
 DOCUMENTS = {"compile": "REPLAY.md", "replay": "REPLAY.md", "trace": "TRACE.md"}
 
