@@ -446,6 +446,22 @@ def test_a_read_that_is_under_way_at_the_end_waits_for_nobody(tmp_path: Path) ->
         assert (run["stalls"], run["made"], run["same"]) == (0, made, made)
 
 
+def test_a_name_that_is_not_opened_takes_no_end_of_a_pipe(tmp_path: Path) -> None:
+    """Its second end is where the first file was; a failed open has no place, and nothing is lost by it."""
+    trace = Trace()
+    trace.open(at(1, 1, 2), 3, "f", EXCL | RW)
+    trace.open(at(1, 2, 3), 4, "g", EXCL | RW, ino=20)
+    trace.call(at(1, 3, 4), "close", 0, 3)
+    trace.call(at(1, 4, 5), "close", 0, 4)
+    trace.call(at(1, 5, 6), "pipe", 0, 0, blobs=ordercases.ends(3, 4))
+    trace.open(at(1, 6, 7), -2, "none", 0)
+    trace.io(at(1, 7, 8), "write", 4, 21)
+    trace.io(at(1, 8, 9), "read", 3, 21)
+    trace.finish(tmp_path / "t.db")
+    said = call(COMPILE, "--stats", tmp_path / "t.db", tmp_path / "t.wl").stdout
+    assert "starved 0\n" in said
+
+
 def test_a_read_of_a_pipe_that_nobody_writes_to_is_named_at_once(tmp_path: Path) -> None:
     """By the compiler; the replay does not stand still for it, and says what was waited for."""
     trace = Trace()

@@ -107,6 +107,9 @@ static void follow_open(struct order_check *o, const struct wl_command *c)
 {
 	const u64 *a = c->args;
 
+	/* What failed has opened nothing, and has no slot. */
+	if (c->result < 0)
+		return;
 	switch (c->op) {
 	case WL_OPEN:
 		o->end[a[3]] = (struct end){};
