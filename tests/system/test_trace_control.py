@@ -236,11 +236,12 @@ def test_a_trace_that_cannot_be_written_does_not_end_the_command(tmp_path: Path)
 
 @root_only
 def test_a_trace_on_a_disk_that_becomes_full_has_what_came_before(tmp_path: Path) -> None:
-    """Of all calls, each is in it or counted as lost; and it is to be finished elsewhere."""
+    """Of all calls, each is in it or counted as lost; and it is to be finished elsewhere. The disk has
+    room for some of the tracer's blocks."""
     small, work = tmp_path / "small", tmp_path / "work"
     small.mkdir()
     work.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", small], check=True)
     try:
         record = [DAVID, "trace", "record", "-o", small / "t.db", "--", "sh", "-c", GOES_ON.format(4000)]
         done = subprocess.run(record, cwd=work, capture_output=True, text=True, timeout=300, check=False)
