@@ -63,7 +63,7 @@ LAYERS = (
     "speakers",
     "inloops",
 )
-VIRTUAL = ("vtime", "vflash", "vtrace", "vreplay", "vcalibrate", "vblocks")  # for the virtual clock only
+VIRTUAL = ("vtrace", "vtime", "vflash", "vreplay", "vcalibrate", "vblocks")  # for the virtual clock only
 
 
 @dataclass(frozen=True)
