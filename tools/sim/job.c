@@ -266,7 +266,7 @@ static void job_count(struct job_figures *figures, const struct disk_request *re
 	u64 ns = request->completion - request->arrival;
 
 	figures->requests++;
-	figures->bytes += request->sectors * 512ULL;
+	figures->bytes += request->fault == FAULT_NONE ? request->sectors * 512ULL : 0;
 	figures->hits += request->parts.hit;
 	figures->failed += request->fault != FAULT_NONE;
 	figures->cached += request->parts.cached;
@@ -1015,6 +1015,11 @@ int job_run(const struct job *job, const struct profile *profile, const struct a
 {
 	int r = run_once(job, profile, setup, result);
 
+	if (!r && result->all.failed && result->all.failed == result->all.requests) {
+		result->failed = "all requests failed: nothing was measured";
+		job_release(result);
+		return -EIO;
+	}
 	if (r || !job->look_after || job->again || !result->warmed || result->filled ||
 	    10 * result->left < result->ns)
 		return r;

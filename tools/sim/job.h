@@ -62,7 +62,7 @@ struct job {
 
 struct job_figures {
 	u64 requests;		/* flushes not included */
-	u64 bytes;
+	u64 bytes;		/* of those that did not fail */
 	u64 hits;
 	u64 failed;		/* by faults */
 	u64 cached;		/* sectors: see struct drive_parts */
@@ -140,7 +140,7 @@ struct job_limits {
 
 /*
  * On a disk, or on the array @setup if that is not NULL. Returns 0, -ENOMEM, or -EIO: the model is
- * wrong and cannot go on. @result is to be released with job_release().
+ * wrong and cannot go on, or no request was served. @result is to be released with job_release().
  */
 int job_run(const struct job *job, const struct profile *profile, const struct array_setup *setup,
 	    struct job_result *result);
