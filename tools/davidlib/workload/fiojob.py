@@ -10,11 +10,13 @@ nothing else. UNKNOWN tells what is known of a job before it runs.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -176,43 +178,50 @@ def prepare(top: str, params: dict[str, Any], seed: int) -> None:
     _call_fio()
 
 
-def logged(directory: Path) -> dict[str, list[int]]:
-    """Times of requests, by direction, as all jobs of a run logged them."""
-    found: dict[str, list[int]] = {}
-    for path in sorted(directory.glob("*_lat.*.log")):
-        for line in path.read_text().splitlines():
-            _, ns, direction, *_ = (word.strip() for word in line.split(","))
-            found.setdefault(DIRECTIONS[direction], []).append(int(ns))
+@dataclass(frozen=True)
+class Logged:
+    """A request in fio's log."""
+
+    ended_ms: int  # by fio's own clock
+    ns: int
+    direction: str
+    size: int  # bytes
+
+
+def read_logs(directory: Path) -> dict[int, list[Logged]]:
+    """By the number of a process: fio counts them in the order of sections."""
+    found = {}
+    for path in sorted(directory.glob("job_lat.*.log")):
+        lines = (line.split(",") for line in path.read_text().splitlines())
+        found[int(path.name.split(".")[1])] = [
+            Logged(int(at), int(ns), DIRECTIONS[direction.strip()], int(size))
+            for at, ns, direction, size, *_ in lines
+        ]
     return found
 
 
-def ends(directory: Path) -> list[int]:
-    """When requests ended, by fio's own clock, which counts milliseconds."""
-    return [int(line.split(",")[0]) * MS for path in sorted(directory.glob("*_lat.*.log"))
-            for line in path.read_text().splitlines()]
+def times_of(logs: dict[int, list[Logged]]) -> dict[str, list[int]]:
+    """Times of all requests, by direction."""
+    found: dict[str, list[int]] = {}
+    for one in itertools.chain(*logs.values()):
+        found.setdefault(one.direction, []).append(one.ns)
+    return found
 
 
-def reads_of(directory: Path, params: dict[str, Any]) -> tuple[int, int, int]:
+def reads_of(logs: dict[int, list[Logged]], params: dict[str, Any]) -> tuple[int, int, int]:
     """Requests that a disk got for the reads of sections that go through it in order, at most; and what it
     was asked for besides, as memory has whole pages, by reads at random; and the bytes of the section that
-    read the fewest, of several that read. fio numbers its logs by processes, in the order of sections."""
-    number, in_order, rest, read = 0, 0, 0, list[int]()
+    read the fewest, of several that read."""
+    numbers, in_order, rest, read = itertools.count(1), 0, 0, list[int]()
     for _, options in _sections(params["job"]):
-        section = 0
         direct = options.get("direct", "0") not in OFF or options.get("buffered", "1") in OFF
-        for _ in range(int(options.get("numjobs", "1"))):
-            number += 1
-            log = directory / f"job_lat.{number}.log"
-            for line in log.read_text().splitlines() if log.exists() else ():
-                _, _, direction, size, *_ = (word.strip() for word in line.split(","))
-                if DIRECTIONS[direction] != "read":
-                    continue
-                section += int(size)
-                if not _is_random(options):
-                    in_order += -(-int(size) // REQUEST)
-                elif not direct:
-                    rest += -int(size) % PAGE
-        read += [section] if section else []
+        mine = [next(numbers) for _ in range(int(options.get("numjobs", "1")))]
+        sizes = [one.size for number in mine for one in logs.get(number, ()) if one.direction == "read"]
+        if not _is_random(options):
+            in_order += sum(-(-size // REQUEST) for size in sizes)
+        elif not direct:
+            rest += sum(-size % PAGE for size in sizes)
+        read += [sum(sizes)] if sizes else []
     return in_order, rest, min(read) if len(read) > 1 else 0
 
 
@@ -264,11 +273,12 @@ def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     _job_file(top, params, seed, f"write_lat_log={directory}/job")
     said = _call_fio()
     found = json.loads(said[said.index("{") :])
-    record = record_of(found, logged(directory), params)
-    record.in_order, record.rest, record.least_read = reads_of(directory, params)
+    logs = read_logs(directory)
+    record = record_of(found, times_of(logs), params)
+    record.in_order, record.rest, record.least_read = reads_of(logs, params)
     # Groups follow each other, and need not be alike.
     if len({job["groupid"] for job in found["jobs"]}) == 1:
-        record.ends = ends(directory)
+        record.ends = [one.ended_ms * MS for one in itertools.chain(*logs.values())]
     return record
 
 
