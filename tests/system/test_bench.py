@@ -1031,22 +1031,33 @@ def test_small_reads_at_random_count_in_pages(tmp_path: Path) -> None:
         assert workblocks.run(kind, str(place), params, 1).rest == rest
 
 
-def flash_run(written: int, moved: int, erases: int, long_run: bool) -> list[dict]:
+def flash_run(written: int, moved: int, erases: int, rewrites: int) -> list[dict]:
     """Doubts about writes to 1,000 pages of an SSD."""
     flash = {"host_pages": written, "moved_pages": moved, "erases": erases, "programs": 1, "empty_reads": 0}
     sums = {"read": 0, "write": written}
     part = {"sectors": sums, "modelled": sums, "read_pages": 0, "flash": flash, "reach": {"pages": 1000}}
-    limits = types.SimpleNamespace(long_run=long_run)
+    limits = types.SimpleNamespace(rewrites=rewrites)
     seen = types.SimpleNamespace(part=part, timed=part, warm=None, limits=limits, record=record.Record())
     return list(doubts._flash(seen))  # type: ignore[arg-type]
 
 
 def test_flash_is_in_doubt_until_all_was_written_anew_for_some_times() -> None:
-    assert [doubt["share"] for doubt in flash_run(500, 0, 0, False)] == [1.0]
-    assert [doubt["share"] for doubt in flash_run(1000, 1, 0, False)] == [0.75]
-    assert not flash_run(3700, 1, 0, False)
+    assert [doubt["share"] for doubt in flash_run(500, 0, 0, 6)] == [1.0]
+    assert [doubt["share"] for doubt in flash_run(1500, 1, 0, 6)] == [0.75]
+    assert [doubt["share"] for doubt in flash_run(250, 1, 0, 1)] == [0.75]
+    assert not flash_run(5500, 1, 0, 6) and not flash_run(950, 1, 0, 1)
     # Nothing valid is moved after writes in order; random writes were there before.
-    assert not flash_run(1000, 0, 3, False) and not flash_run(1000, 1, 0, True)
+    assert not flash_run(1000, 0, 3, 6) and not flash_run(1000, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("past", "fill", "times"),
+    [("fresh", "1", 6), ("sequential", "1", 1), ("sequential", "0.5", 6), ("random", "1", 0)],
+)
+def test_how_often_flash_is_written_until_it_is_settled(past: str, fill: str, times: int) -> None:
+    word = f"kind=ssd;precondition={past};precondition_fill={fill};write_buffer=8MiB"
+    assert limits.parse(word).rewrites == times
+    assert limits.parse(word.replace("kind=ssd", "kind=memory")).rewrites == 0
 
 
 def test_a_file_systems_own_writes_beside_reads_are_no_doubt() -> None:

@@ -6,7 +6,6 @@
 #include "doubts.h"
 
 #define LEAST	0.1	/* a share below that is no doubt */
-#define REWRITES 4	/* of each place, until collection costs what it does in the long run */
 #define WINDOW	20	/* requests: fewer in a window say nothing of a rate */
 
 struct doubts {
@@ -240,8 +239,8 @@ static void doubt_erased(struct doubts *doubts, const struct job_result *result,
 	solid_figures_subtract(&counted, &result->begin.solid);
 	fresh = fresh_share(result, &counted);
 	times = rewritten_times(result, limits);
-	if (result->solid.moved_pages && !limits->long_run)
-		missing = 1 - times / REWRITES;
+	if (result->solid.moved_pages && limits->rewrites)
+		missing = 1 - times / limits->rewrites;
 	if (fresh >= LEAST && fresh >= missing && 2 * counted.slc_programs > counted.fresh_pages)
 		doubts_add(doubts, DOUBT_ERASED_FLASH, fresh,
 			   "the SLC cache took %.0f %% of the writes, and nothing had to be collected for them (steady, or a longer warm)",
@@ -252,8 +251,8 @@ static void doubt_erased(struct doubts *doubts, const struct job_result *result,
 			   100 * fresh);
 	else if (missing >= LEAST)
 		doubts_add(doubts, DOUBT_ERASED_FLASH, missing,
-			   "collection had only begun: each place was written %.3g times, and the rate falls until it has been %d times (--option precondition=random, or a longer warm)",
-			   times, REWRITES);
+			   "collection had only begun: each place was written %.3g times, and the rate falls until it has been %u times (--option precondition=random, or a longer warm)",
+			   times, limits->rewrites);
 }
 
 /* Of the job's rate, or of that of one of several parts, if that is more. */

@@ -1092,6 +1092,19 @@ static double written_places(const struct job *job)
 	return bytes;
 }
 
+/*
+ * How often each place is written at random until the rate comes within a tenth of where it ends,
+ * with 4 and 64 KiB on a PM883 and an 860 PRO of 4 GiB: of a full drive in order once, then it is
+ * within 1 %; of a fresh one, whose last pages are written late, 5 to 5.5 times.
+ */
+static u32 rewrites_after(const struct profile *profile)
+{
+	if (profile->precondition == PRECONDITION_RANDOM)
+		return 0;
+	return profile->precondition == PRECONDITION_SEQUENTIAL &&
+	       profile->precondition_fill == 1000 ? 1 : 6;
+}
+
 void job_limits(const struct job *job, const struct profile *profile,
 		struct job_limits *limits)
 {
@@ -1104,7 +1117,7 @@ void job_limits(const struct job *job, const struct profile *profile,
 		limits->least_media = profile->link_rate;
 		limits->interface = profile->link_rate;
 		limits->places = written_places(job);
-		limits->long_run = profile->precondition == PRECONDITION_RANDOM;
+		limits->rewrites = rewrites_after(profile);
 		return;
 	}
 	for (i = 0; i < job->nr_parts; i++) {

@@ -135,7 +135,7 @@ struct job_limits {
 	double interface;	/* bytes a second */
 	double seek;		/* ns on average between two places in the first part's span */
 	double places;		/* SSD: bytes of the disk, or of a member, that are written to */
-	bool long_run;		/* SSD: flash begins as random writes leave it */
+	u32 rewrites;		/* SSD: of each place, until collection costs what it always does */
 };
 
 /*

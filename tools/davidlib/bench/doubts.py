@@ -22,7 +22,6 @@ from .limits import Limits
 
 LEAST = 0.1  # a share below that is no doubt
 LEAST_OF = 0.01  # of requests or bytes: fewer reads or writes are a file system's own
-REWRITES = 4  # of each place, until collection costs what it does in the long run
 AGAIN = 2  # times that requests at random went to each of their places
 WINDOW = 20  # operations: fewer in a window say nothing of a rate
 LEAST_NS = 200_000_000  # of operations whose ends are known to the millisecond
@@ -189,13 +188,13 @@ def _erased(seen: Seen, flash: dict[str, int]) -> Iterator[Doubt]:
     Blocks of which nothing is valid, as sequential writes leave them, are collected for the erase alone.
     """
     spans = [span["reach"]["pages"] for span in (seen.part, seen.warm) if span]
-    times = flash["host_pages"] / max(*spans, 1)
+    times, enough = flash["host_pages"] / max(*spans, 1), seen.limits.rewrites
     if not flash["erases"] and not flash["moved_pages"]:
         yield _doubt("erased_flash", 1.0, "flash blocks that were erased took all writes, and none had to be "
                      'collected (profile-option = ["precondition=random"], and steady = true)')
-    elif flash["moved_pages"] and not seen.limits.long_run and times / REWRITES <= 1 - LEAST:
-        yield _doubt("erased_flash", 1 - times / REWRITES, "collection had only begun: each place was "
-                     f"written {times:.3g} times, and the rate falls until it has been {REWRITES} times "
+    elif flash["moved_pages"] and enough and times / enough <= 1 - LEAST:
+        yield _doubt("erased_flash", 1 - times / enough, "collection had only begun: each place was "
+                     f"written {times:.3g} times, and the rate falls until it has been {enough} times "
                      '(profile-option = ["precondition=random"])')
 
 

@@ -23,7 +23,7 @@ class Limits:
     lasting: bool  # a flush need not empty it
     media_cache: int  # of a shingled disk; 0: it is none
     media_rate: float  # a second that pass the heads at most; 0: there are none
-    long_run: bool = True  # flash begins as random writes leave it, or there is none
+    rewrites: int = 0  # of each place of an SSD, until collection costs what it does for ever
 
 
 def _size(text: str) -> int:
@@ -36,6 +36,14 @@ def _zone_rate(zone: list[int], heads: int, revolution: float) -> float:
     _, _, per_track, _, track_skew, cylinder_skew, *_ = zone
     skews = (heads - 1) * track_skew + cylinder_skew
     return heads * per_track * SECTOR * 1e9 / (revolution * (heads + skews / per_track))
+
+
+def _rewrites(said: dict[str, str]) -> int:
+    """As tools/sim/job.c: rewrites_after() has it measured."""
+    if said.get("precondition") == "random":
+        return 0
+    full = float(said.get("precondition_fill", 1)) == 1
+    return 1 if said.get("precondition") == "sequential" and full else 6
 
 
 def parse(word: str) -> Limits:
@@ -56,7 +64,7 @@ def parse(word: str) -> Limits:
         lasting=said["kind"] == "ssd" and said.get("power_loss_protection") == "yes",
         media_cache=_size(said.get("media_cache", "0")),
         media_rate=max(rates, default=0.0),
-        long_run=said["kind"] != "ssd" or said.get("precondition") == "random",
+        rewrites=_rewrites(said) if said["kind"] == "ssd" else 0,
     )
 
 
