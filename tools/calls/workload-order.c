@@ -9,13 +9,12 @@
 
 #include <fcntl.h>
 
-#define END_OPEN 0x40000000
 #define CHAIN_MAX 6
 
 struct end { /* of a pipe, by slot */
 	u32 in; /* 1 + stream that is read from it; 0: none */
 	u32 out;
-	s32 left; /* commands that let go of it; END_OPEN more until the last one */
+	s32 left; /* commands that let go of it; WL_OPEN_SLOT more until the last one */
 };
 
 struct stream { /* of bytes in one direction, by number of the pipe or of the socket */
@@ -70,7 +69,7 @@ static void wake(struct order_check *o, u32 *list)
 
 static void open_end(struct order_check *o, u64 slot, u32 in, u32 out)
 {
-	o->end[slot] = (struct end){ in, out, END_OPEN };
+	o->end[slot] = (struct end){ in, out, WL_OPEN_SLOT };
 	if (out)
 		o->stream[out - 1].writers++;
 }
@@ -159,7 +158,7 @@ static void follow_command(struct order_check *o, const struct wl_command *c)
 {
 	switch (c->op) {
 	case WL_CLOSE:
-		release_end(o, c->args[0], (s64)(c->args[1] - END_OPEN));
+		release_end(o, c->args[0], (s64)(c->args[1] - WL_OPEN_SLOT));
 		break;
 	case WL_CLOSE_ONE:
 	case WL_LEAVE:

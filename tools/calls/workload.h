@@ -23,6 +23,7 @@
 #define WL_SIZE_MAX (S64_MAX / 2) /* of a file */
 #define WL_GAP_MAX 0x4000000u /* bytes between files that are kept apart */
 #define WL_BLOCK 4096u
+#define WL_OPEN_SLOT 0x40000000 /* in the count of who lets go of a slot, until its WL_CLOSE */
 
 enum wl_op {
 #define OP(name, args, result) WL_##name,

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../calls/workload.h"
+
 static void *descriptors_room(u64 bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -40,7 +42,7 @@ static void put(struct descriptor *s, int fd, const struct descriptor *as)
 	s->pipe = as->pipe;
 	s->reads = as->reads;
 	s->writes = as->writes;
-	__atomic_store_n(&s->left, DESCRIPTOR_OPEN, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->left, WL_OPEN_SLOT, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->fd, fd, __ATOMIC_RELEASE);
 }
 
@@ -155,5 +157,5 @@ void descriptors_leave(struct descriptors *d, u64 slot)
 
 s64 descriptors_close(struct descriptors *d, u64 slot, u64 others)
 {
-	return let_go(d, slot, (s64)others - DESCRIPTOR_OPEN);
+	return let_go(d, slot, (s64)others - WL_OPEN_SLOT);
 }

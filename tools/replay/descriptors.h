@@ -16,14 +16,12 @@
 
 struct descriptor {
 	int fd; /* -1: none */
-	s32 left; /* commands that let go of it; DESCRIPTOR_OPEN more until the last is done */
+	s32 left; /* commands that let go of it; WL_OPEN_SLOT more until the last is done */
 	u32 pipe; /* 1 + number of the pipe that it is an end of; 0: none */
 	bool reads; /* such an end */
 	bool writes;
 	u32 next_kept; /* 1 + slot of an end that has ended and is kept; 0: none */
 };
-
-#define DESCRIPTOR_OPEN 0x40000000
 
 struct pipe_ends { /* by number: that of a slot */
 	u32 readers; /* ends */
