@@ -10,7 +10,7 @@ from functools import cache
 from .depth import NONE, WINDOWS, least
 from .fiojobs import FioJob
 from .fiomodel import CLOSE, Model, value
-from .knobs import NEAR, Knob, nanoseconds, one_of, picoseconds
+from .knobs import NEAR, Knob, nanoseconds, one_of, picoseconds, small
 from .result import Draft, Line
 
 MOST_RUNS = 1 << 13
@@ -105,7 +105,7 @@ def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
                 best = min(best, (worst(window, share, unseen), window, share, unseen))
         left_out = [best[3]]  # a smaller window leaves out no more
     _, window, share, unseen = best
-    new = Draft(draft.title, list(draft.lines))
+    new = draft.copy()
     new.set("ncq_depth", window, "fitted", deep.said)
     new.set("ncq_rotation", f"{share / 1000:.3f}", "fitted", deep.said)
     if middle:
@@ -116,7 +116,7 @@ def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
 def fit_writes(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
     """The runs that the buffer holds; a drive that is slower than with one of them settles for longer."""
     job = jobs[0]
-    new = Draft(draft.title, list(draft.lines))
+    new = draft.copy()
 
     def off(name: str, unit: str, number: int) -> float:
         return math.log(model.rate(new, job, f"{name}={number}{unit}") / job.rate)
@@ -141,15 +141,11 @@ def fit_writes(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
 def fit_flush(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
     """What a flush takes beside the writing: the revolution in which the next write comes counts."""
     job = jobs[0]
-    new = Draft(draft.title, list(draft.lines))
+    new = draft.copy()
     tried = {number: abs(math.log(model.rate(new, job, f"flush_overhead={number}us") / job.rate))
              for number in range(0, 60_000, 1_000)}
     new.set("flush_overhead", f"{min(tried, key=lambda number: tried[number])}us", "fitted", job.said)
     return new
-
-
-def _small(job: FioJob) -> tuple[float, ...]:
-    return job.depth, job.sectors
 
 
 def _reads(jobs: list[FioJob], fits: Callable[[FioJob], bool],
@@ -158,7 +154,7 @@ def _reads(jobs: list[FioJob], fits: Callable[[FioJob], bool],
 
 
 def _single(jobs: list[FioJob]) -> list[FioJob]:
-    return _reads(jobs, lambda job: job.depth == 1, _small)
+    return _reads(jobs, lambda job: job.depth == 1, small)
 
 
 def _choosing(jobs: list[FioJob]) -> list[FioJob]:
@@ -184,7 +180,7 @@ KNOBS = (
     Knob("ncq_unseen", f"random reads at a depth of 3 to {FEW}, beside deeper ones",
          lambda jobs: _choosing(jobs)[1:], whole=lambda model, draft, jobs: draft),
     Knob("write_segments, write_settle", "random writes",
-         lambda jobs: one_of(jobs, lambda job: job.random and job.writes == 1 and not job.fsync, _small),
+         lambda jobs: one_of(jobs, lambda job: job.random and job.writes == 1 and not job.fsync, small),
          whole=fit_writes),
     Knob("flush_overhead", "writes with fsync",
          lambda jobs: one_of(jobs, lambda job: job.writes == 1 and job.fsync > 0,

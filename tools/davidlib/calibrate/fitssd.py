@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .fiojobs import FioJob
 from .fiomodel import Model, value
-from .knobs import NEAR, Change, Knob, by_factor, nanoseconds, one_of
+from .knobs import NEAR, Change, Knob, by_factor, nanoseconds, one_of, small
 from .result import Draft
 
 LARGE = 128  # sectors: from here on the link and the flash's channels count
@@ -22,7 +22,7 @@ def times(*names: str, at_least: int = 0) -> Change:
     """So many times as long; of a time below AT_LEAST ns so many times that."""
 
     def change(draft: Draft, factor: float, how: str) -> Draft:
-        new = Draft(draft.title, list(draft.lines))
+        new = draft.copy()
         for name in names:
             before = nanoseconds(value(draft, name) or "0")
             if factor != 1 and (before or at_least):
@@ -41,7 +41,7 @@ LATENCY = times("read_latency", at_least=100)
 
 def write_command(draft: Draft, factor: float, how: str) -> Draft:
     """So many times as long as it was; where the profile has none, as a read's command."""
-    new = Draft(draft.title, list(draft.lines))
+    new = draft.copy()
     before = nanoseconds(value(draft, "write_command_time")) or nanoseconds(value(draft, "command_time"))
     new.set("write_command_time", f"{max(round(max(before, 100) * factor), 1)}ns", "fitted", how)
     return new
@@ -55,7 +55,7 @@ def _rate(text: str) -> int:
 
 def rates(*names: str) -> Change:
     def change(draft: Draft, factor: float, how: str) -> Draft:
-        new = Draft(draft.title, list(draft.lines))
+        new = draft.copy()
         for name in names:
             new.set(name, f"{max(round(_rate(value(draft, name)) * factor), 10**6)}B/s", "fitted", how)
         return new
@@ -64,7 +64,7 @@ def rates(*names: str) -> Change:
 
 
 def dies(draft: Draft, factor: float, how: str) -> Draft:
-    new = Draft(draft.title, list(draft.lines))
+    new = draft.copy()
     count = min(max(round(int(value(draft, "dies")) * factor), 1), MOST_DIES)
     new.set("dies", count, "fitted", how)
     if int(value(draft, "channels")) > count:
@@ -75,7 +75,7 @@ def dies(draft: Draft, factor: float, how: str) -> Draft:
 def fit_flush(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
     """A flush that takes less than the base's programs is one of a drive that need not write for it."""
     job = jobs[0]
-    new = Draft(draft.title, list(draft.lines))
+    new = draft.copy()
     none = "flush_overhead=0ns", "flush_time=0ns"
     if model.rate(draft, job, *none) < job.rate * (1 - NEAR):
         new.set("power_loss_protection", "yes", "fitted", job.said)
@@ -114,15 +114,11 @@ def _deepest(job: FioJob) -> tuple[float, ...]:
     return -job.depth, job.sectors
 
 
-def _small(job: FioJob) -> tuple[float, ...]:
-    return job.depth, job.sectors
-
-
 def _waking(jobs: list[FioJob]) -> list[FioJob]:
     """One of depth 1; and one of a middle depth."""
     reads = [job for job in jobs if _is_read(job) and job.random and job.sectors < LARGE]
-    single = one_of(reads, lambda job: job.depth == 1, _small)
-    return single + one_of(reads, lambda job: 1 < job.depth <= FEW, _small) if single else []
+    single = one_of(reads, lambda job: job.depth == 1, small)
+    return single + one_of(reads, lambda job: 1 < job.depth <= FEW, small) if single else []
 
 
 KNOBS = (

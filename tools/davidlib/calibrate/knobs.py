@@ -53,6 +53,11 @@ def one_of(jobs: list[FioJob], fits: Callable[[FioJob], bool],
     return sorted((job for job in jobs if fits(job)), key=best)[:1]
 
 
+def small(job: FioJob) -> tuple[float, ...]:
+    """For one_of(): the job of least depth, and of these the one of the smallest blocks."""
+    return job.depth, job.sectors
+
+
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

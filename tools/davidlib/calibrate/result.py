@@ -45,6 +45,10 @@ class Draft:
                 return
         self.lines.append(new)
 
+    def copy(self) -> Draft:
+        """With lines of its own: it may be changed."""
+        return Draft(self.title, list(self.lines))
+
     def text(self) -> str:
         head = [f"# {line}" for line in self.title.splitlines()]
         head.append("# Each line says whether it was measured, fitted, reported by the kernel, or assumed.")
