@@ -465,7 +465,8 @@ def an_exec_closes_at_one_instant(t: Trace) -> None:
     """So its maker learns that it went well: by the end of a pipe, which it closes itself then."""
     t.call(at(1, 1, 2), "pipe2", 0, 0, os.O_CLOEXEC, blobs=ends(3, 4))
     t.thread(2, flags=0)
-    t.call(at(1, 2, 3), "close", 0, 4)
+    t.name(at(2, 2.1, 2.2), "stat", -2, "none")  # it is there, and has both ends
+    t.call(at(1, 2.5, 3), "close", 0, 4)
     t.io(at(1, 4, 6), "read", 3, 1, result=0)
     t.call(at(1, 7, 8), "close", 0, 3)
     t.call(at(2, 3, 10), "execve", 0, 0, 0, 0, paths=("p",), ino=9)
