@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from davidlib import build
+from helpers.ordercases import EXCL, RW, Trace, at
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
@@ -129,3 +131,21 @@ def test_exec_closes_what_the_kernel_closes(descriptors: Path, tmp_path: Path) -
     there = [fd for fd, result, _ in closes if not result]
     assert len(there) > 20
     assert there == [fd for fd, _, ofd in closes if ofd]
+
+
+def test_what_a_call_found_as_it_began_is_older_than_what_others_did_meanwhile(tmp_path: Path) -> None:
+    """A close and two removals find the file as it was before what ends while they are under way."""
+    trace = Trace()
+    trace.thread(2)
+    trace.open(at(1, 1, 2), 3, "f", EXCL | os.O_APPEND | RW, ino=7)
+    trace.io(at(1, 3, 4), "write", 3, 10)
+    trace.io(at(1, 5, 7), "write", 3, 5)
+    trace.call(at(2, 6, 8), "close", 0, 3, ino=7, size=10)
+    trace.open(at(1, 10, 11), 3, "g", EXCL, ino=8)
+    trace.name(at(1, 12, 13), "link", 0, "g", "h", ino=8, links=2)
+    trace.name(at(1, 14, 16), "unlink", 0, "g", ino=8, links=2)
+    trace.name(at(2, 15, 17), "unlink", 0, "h", ino=8, links=2)
+    trace.finish(tmp_path / "t.db")
+    database = sqlite3.connect(tmp_path / "t.db")
+    files = database.execute("SELECT ino, size, links, removed FROM file WHERE ino ORDER BY ino").fetchall()
+    assert files == [(7, 15, 1, 0), (8, 0, 0, 1)]

@@ -311,9 +311,15 @@ static struct session *about_ofd(struct world *w, struct about *a, unsigned int 
 	return world_session(w, a->ofd, a->thread->process);
 }
 
-static void transferred(struct ofd *ofd, struct session *session, s64 offset, s64 bytes,
-			bool write)
+static void sized(const struct about *a, struct file *file, s64 size)
 {
+	file->size = size;
+	file->changed = a->record->exit;
+}
+
+static void transferred(const struct about *a, struct session *session, s64 bytes, bool write)
+{
+	struct ofd *ofd = a->ofd;
 	s64 end;
 
 	if (write) {
@@ -327,15 +333,15 @@ static void transferred(struct ofd *ofd, struct session *session, s64 offset, s6
 		ofd->bytes_read += bytes;
 		session->bytes_read += bytes;
 	}
-	if (offset == NO_OFFSET)
+	if (a->offset == NO_OFFSET)
 		return;
-	end = (u64)offset + bytes;
-	ofd->sequential += offset == ofd->expected;
+	end = (u64)a->offset + bytes;
+	ofd->sequential += a->offset == ofd->expected;
 	ofd->expected = end;
 	if (ofd->file && !write && !ofd->adrift)
 		initial_held(&ofd->file->initial, end);
 	if (write && ofd->file && end > ofd->file->size)
-		ofd->file->size = end;
+		sized(a, ofd->file, end);
 }
 
 /*
@@ -380,7 +386,7 @@ static void transfer(struct world *w, struct about *a, unsigned int fd, s64 at, 
 	}
 	if (write && !appends && ofd->file && a->offset != NO_OFFSET)
 		initial_written(&ofd->file->initial, (u64)a->offset + result(a));
-	transferred(ofd, session, a->offset, result(a), write);
+	transferred(a, session, result(a), write);
 }
 
 /* Bytes that a call of reading asks for. */
@@ -463,7 +469,7 @@ static void opened(struct world *w, struct about *a, u64 flags)
 	}
 	if (!attr && a->file) {
 		if (flags & O_TRUNC || fresh) {
-			a->file->size = 0;
+			sized(a, a->file, 0);
 			initial_replaced(&a->file->initial);
 		}
 		if (flags & O_DIRECTORY && !unnamed)
@@ -549,7 +555,8 @@ static void closed(struct world *w, struct about *a)
 	if (!a->ofd || result(a) == -EBADF)
 		return;
 	a->file = a->ofd->file;
-	if (attr && a->file) {
+	/* Looked up as the call began: what others changed while it was under way is newer. */
+	if (attr && a->file && a->file->changed <= a->record->entry) {
 		a->file->size = attr->size;
 		a->file->links = attr->nlink;
 	}
@@ -607,34 +614,29 @@ static void fallocated(struct world *w, struct about *a)
 	if (a->file->size < 0)
 		return;
 	if (arg(a, 1) & FALLOC_FL_COLLAPSE_RANGE)
-		a->file->size = (u64)a->file->size - arg(a, 3);
+		sized(a, a->file, (u64)a->file->size - arg(a, 3));
 	else if (arg(a, 1) & FALLOC_FL_INSERT_RANGE)
-		a->file->size = (u64)a->file->size + arg(a, 3);
+		sized(a, a->file, (u64)a->file->size + arg(a, 3));
 	else if (!(arg(a, 1) & FALLOC_FL_KEEP_SIZE) && end > a->file->size)
-		a->file->size = end;
+		sized(a, a->file, end);
 }
 
 /* Changes of names. */
 
-static void unbind(struct world *w, struct node *node, const struct tracefile_attr *before)
+/*
+ * Directories have one name. Of a file whose links nobody told, the last known name is the last.
+ * What was told as the call began is older than what others have changed since.
+ */
+static void lose_name(struct world *w, const struct about *a, struct file *file,
+		      const struct tracefile_attr *before)
 {
-	struct file *file = node->file;
+	u32 links = before && file->changed <= a->record->entry ? before->nlink : file->links;
 
-	if (before && !file)
-		file = world_file(w, before);
-	/*
-	 * Directories have one name. Of a file whose links nobody told, the last known name is the
-	 * last.
-	 */
-	if (file && (!before || before->nlink <= 1 || S_ISDIR(before->mode))) {
-		if (before || file->links <= 1)
-			world_removed(w, file);
-		else
-			file->links--;
-	} else if (file) {
-		file->links = before->nlink - 1;
-	}
-	names_remove(&w->names, node);
+	if (links <= 1 || (before && S_ISDIR(before->mode)))
+		world_removed(w, file);
+	else
+		file->links = links - 1;
+	file->changed = a->record->exit;
 }
 
 static void unlinked(struct world *w, struct about *a)
@@ -646,7 +648,9 @@ static void unlinked(struct world *w, struct about *a)
 	if (before && !a->node->file)
 		bind(w, a->node, world_file(w, before));
 	a->file = a->node->file;
-	unbind(w, a->node, before);
+	if (a->file)
+		lose_name(w, a, a->file, before);
+	names_remove(&w->names, a->node);
 }
 
 /* Two names of one file: rename does nothing. */
@@ -680,13 +684,8 @@ static void renamed(struct world *w, struct about *a)
 	}
 	if (before && !a->node2->file)
 		a->node2->file = world_file(w, before);
-	if (a->node2->file) {
-		if (!before ? a->node2->file->links <= 1
-			    : before->nlink <= 1 || S_ISDIR(before->mode))
-			world_removed(w, a->node2->file);
-		else
-			a->node2->file->links--;
-	}
+	if (a->node2->file)
+		lose_name(w, a, a->node2->file, before);
 	names_move(&w->names, a->node, a->node2);
 }
 
@@ -714,6 +713,8 @@ static void linked(struct world *w, struct about *a)
 		a->file = file_at(w, a->node, NULL);
 	if (!attr && a->file)
 		a->file->links = max(a->file->links, 1u) + 1;
+	if (a->file)
+		a->file->changed = a->record->exit;
 	/* A second name of a symbolic link says the same. */
 	if (a->node && a->node->target)
 		link_says(a->node2, a->node->target, strlen(a->node->target));
@@ -770,7 +771,7 @@ static void truncated(struct world *w, struct about *a)
 		about_ofd(w, a, 0);
 	if (result(a) < 0 || !a->file)
 		return;
-	a->file->size = arg(a, 1);
+	sized(a, a->file, arg(a, 1));
 	initial_replaced(&a->file->initial);
 }
 

@@ -24,6 +24,7 @@ struct file {
 	u32 links;
 	struct initial initial; /* how large it was before the trace */
 	s64 size;
+	u64 changed; /* when the last call ended that changed size or links */
 	u64 event; /* the first that met it */
 	u32 name; /* a text: its first path */
 	bool known; /* dev and ino are */

@@ -57,7 +57,8 @@ class Trace:
         blobs += [(kind, path.encode()) for kind, path in zip(kinds, paths, strict=False)]
         if ino:
             attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, mode, links)
-            blobs.append((tracefile.ATTR_BEFORE if name in ("unlink", "rmdir") else tracefile.ATTR, attr))
+            before = name in ("unlink", "rmdir", "close")
+            blobs.append((tracefile.ATTR_BEFORE if before else tracefile.ATTR, attr))
         times = [STEP + int(time * STEP) for time in (start, end)]
         self._file.call(tid, self._nr[name], *times, result, args, flags, blobs)
         self.calls += 1
