@@ -255,8 +255,12 @@ system: setup sim ## system tests, in both labs; CASES='store.*': of these only,
 	$(if $(CASES),$(DAVID) lab run --kind uml --timeout 3600 -- python3 tests/system/caserun.py $(CASES),\
 		$(VENV)/bin/pytest tests/system)
 
-commands: setup sim ## of the system tests those of commands, which wait for no lab of pytest's
-	$(VENV)/bin/pytest -m "not lab" tests/system
+TRACES = $(addprefix tests/system/test_,trace*.py replay.py programs.py strace*.py foreign.py inputs.py compare.py)
+commands: setup sim ## of the system tests those of commands, but for `traces`, which wait for no lab of pytest's
+	$(VENV)/bin/pytest -m "not lab" $(filter-out $(wildcard $(TRACES)),$(wildcard tests/system/test_*.py))
+
+traces: setup sim ## of the tests of commands those of traces: recorded, imported, replayed
+	$(VENV)/bin/pytest -m "not lab" $(wildcard $(TRACES))
 
 labs: setup sim ## of the system tests those whose lab pytest starts, two at a time
 	DAVID_LABS=2 $(VENV)/bin/pytest -m lab tests/system
@@ -354,7 +358,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
 .PHONY: stock land all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt bench-cpus bench-content bench-files setup
-.PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands labs
+.PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: attack attack-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 

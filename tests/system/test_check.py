@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 CHECK = Path(__file__).resolve().parents[1] / "check"
-PARTS = ("programs", "lint", "unit", "fuzz", "modules", "kunit", "commands", "labs")
+PARTS = ("programs", "lint", "unit", "fuzz", "modules", "kunit", "commands", "traces", "labs")
 # Parts that wait for each other: they run at the same time, or not at all.
 TOGETHER = {
     "lint": "touch lint; until test -e modules; do sleep 0.1; done",
     "modules": "touch modules; until test -e lint; do sleep 0.1; done",
     "unit": "until test -e labs; do sleep 0.1; done",
-    "commands": "touch commands; until test -e labs; do sleep 0.1; done",
+    "commands": "touch commands; until test -e traces; do sleep 0.1; done",
+    "traces": "touch traces; until test -e labs; do sleep 0.1; done",
     "labs": "touch labs; until test -e commands; do sleep 0.1; done",
 }
 
@@ -36,7 +37,7 @@ def rows(done: subprocess.CompletedProcess[str]) -> dict[str, list[str]]:
     return {line.split()[1]: line.split()[2:] for line in table}
 
 
-def test_all_parts_run_three_at_a_time_and_their_times_are_said(tmp_path: Path) -> None:
+def test_all_parts_run_four_at_a_time_and_their_times_are_said(tmp_path: Path) -> None:
     works = "echo ok 1 of a suite; i=0; while [ $$i -lt 3000000 ]; do i=$$((i+1)); done"
     done = checked(tmp_path, TOGETHER | {"unit": TOGETHER["unit"] + "; " + works})
     assert done.returncode == 0, done.stderr
@@ -48,7 +49,12 @@ def test_all_parts_run_three_at_a_time_and_their_times_are_said(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("part", "behind", "waits"),
-    [("unit", "fuzz", "labs"), ("kunit", "labs", "fuzz"), ("commands", "", "labs")],
+    [
+        ("unit", "fuzz", "labs"),
+        ("kunit", "labs", "fuzz"),
+        ("commands", "", "labs"),
+        ("traces", "", "commands"),
+    ],
 )
 def test_a_part_that_fails_ends_the_others(part: str, behind: str, waits: str, tmp_path: Path) -> None:
     """What it said is printed; what comes behind it is not begun, and what would go on is ended."""
