@@ -38,6 +38,20 @@ static void count_faults(struct timing *t, u64 *faults)
 	t->failed = *now;
 }
 
+/*
+ * Requests that are under way keep the disk busy, however long they take. Until the next event that
+ * has not been processed nothing of that changes.
+ */
+static void count_busy_so_far(struct timing *t)
+{
+	u64 now = min(platter_clock(t), disk_next_event(t->disk));
+
+	if (!t->outstanding || now <= t->busy_since)
+		return;
+	t->figures->model.busy_ns += now - t->busy_since;
+	t->busy_since = now;
+}
+
 /* The lock is held. */
 static void count_model(struct model_source *source)
 {
@@ -52,6 +66,7 @@ static void count_model(struct model_source *source)
 		count_faults(t, figures->faults);
 	if (!t->disk)
 		return;
+	count_busy_so_far(t);
 	if (disk_solid_figures(t->disk, &now)) {
 		more = now;
 		solid_figures_subtract(&more, &t->counted);

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import random
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -114,6 +116,34 @@ def a_drive_that_fails_takes_what_the_simulator_says() -> None:
                 assert counted[kind], counted
             assert sum(parts.values()) <= figures["busy_ns"], (parts, figures["busy_ns"])
             assert bool(counted["detours"]) == (drive != FLASH) and not figures["errors"], counted
+
+
+@case
+def a_request_that_takes_long_keeps_the_disk_busy_all_the_while() -> None:
+    """Busy until a look is counted then, and not when the request ends; in all as the recording has it."""
+    settle()
+    data = "--classify", "data"
+    with ram_disk(RAM) as dev, recording() as result, timed_disk("vt", GIB, dev, PLAIN, *data) as disk:
+        david("fault", "add", "vt", "--kind", "firmware-stall", "--from", "1s", "--for", "10s")
+        with raw.opened(disk) as fd:
+            time.sleep(1.5)
+            before = device_stats("vt")["busy_ns"]
+            asked = threading.Thread(target=raw.read, args=(fd, raw.BLOCK, 0))
+            asked.start()
+            time.sleep(0.1)
+            looks = []
+            for _ in range(3):
+                began = time.monotonic_ns()
+                busy = device_stats("vt")["busy_ns"]
+                looks.append((began, busy, time.monotonic_ns()))
+                time.sleep(2)
+            asked.join()
+        after = device_stats("vt")["busy_ns"]
+    for (early, one, late), (early2, two, late2) in itertools.pairwise(looks):
+        assert early2 - late <= two - one <= late2 - early, looks
+    assert looks[0][1] - before > 90_000_000, (before, looks)
+    last = result[0].events("complete")[-1]
+    assert after - before == last["completion"] - last["arrival"] > 8 * 10**9, (before, after, last)
 
 
 @case
