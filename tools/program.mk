@@ -11,8 +11,10 @@ OBJECTS := $(addprefix $(BUILD)/,$(notdir $(SOURCES:.c=.o)))
 ROOM_OBJECTS := $(addprefix $(BUILD)/,$(notdir $(ROOM_SOURCES:.c=.o)))
 vpath %.c $(sort $(dir $(SOURCES) $(ROOM_SOURCES)))
 
+# Whole, or not there: who finds it as new as its sources runs it without the lock of those who build it.
 $(TOP)/build/$(PROGRAM): $(OBJECTS) $(if $(ROOMS),$(BUILD)/rooms.a)
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(FLAGS) $(LDFLAGS) -o $@.new $^ $(LIBS)
+	mv $@.new $@
 
 # Anew, so that no object of a source that has gone stays in it.
 $(BUILD)/rooms.a: $(ROOM_OBJECTS)

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from davidlib import build
+from davidlib.util import BUILD, locked
+
 CHECK = Path(__file__).resolve().parents[1] / "check"
 PARTS = ("programs", "lint", "unit", "fuzz", "modules", "kunit", "commands", "traces", "labs")
 # Parts that wait for each other: they run at the same time, or not at all.
@@ -98,3 +101,12 @@ def test_a_clone_without_links_is_told_so(program: str, tmp_path: Path) -> None:
         assert done.returncode, done.stdout
         assert "this clone has no symbolic links" in done.stderr, done.stderr
         assert "Traceback" not in done.stderr, done.stderr
+
+
+def test_who_finds_a_program_built_waits_for_nobody_and_says_nothing() -> None:
+    """Many commands begin with this: beside others they would say now and then that they have waited."""
+    build.ensure("david-sim")
+    words = [sys.executable, "-c", "from davidlib import build; build.ensure('david-sim')"]
+    with locked(BUILD / "david-sim.lock", "a test"):
+        done = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -35,10 +35,13 @@ def ensure(name: str) -> Path:
         return program
     if not shutil.which("make") or not shutil.which("cc"):
         raise UserError(f"{name} needs make and a C compiler to be built; run tools/setup packages")
+    make = ["make", "-s", "-C", str(TREE / DIRECTORIES[name])]
+    # As a rule there is nothing to build, and so nobody to wait for.
+    if not subprocess.run([*make, "-q"], capture_output=True).returncode:
+        return program
     if not program.exists():
         say(f"building {name}")
     with locked(BUILD / f"{name}.lock", f"it is building {name}"):
-        make = ["make", "-s", "-C", str(TREE / DIRECTORIES[name])]
         done = subprocess.run(make, capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"{done.stderr.rstrip()}\nbuilding {name} failed; try 'make -C {DIRECTORIES[name]}'")
