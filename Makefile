@@ -262,8 +262,8 @@ commands: setup sim ## of the system tests those of commands, but for `traces`, 
 traces: setup sim ## of the tests of commands those of traces: recorded, imported, replayed
 	$(VENV)/bin/pytest -m "not lab" $(wildcard $(TRACES))
 
-labs: setup sim ## of the system tests those whose lab pytest starts, two at a time
-	DAVID_LABS=2 $(VENV)/bin/pytest -m lab tests/system
+labs: setup sim ## of the system tests those whose lab pytest starts, three at a time
+	DAVID_LABS=3 $(VENV)/bin/pytest -m lab tests/system
 
 stock: setup sim ## all that concerns Debian's stock kernels 6.1, 6.12 and newest, in the vm lab; 6.12 with one CPU
 	DAVID_STOCK=1 $(VENV)/bin/pytest tests/system/test_device.py tests/system/test_filesystems.py -k "vm- or one_cpu"

@@ -62,12 +62,18 @@ def keep(config: pytest.Config, items: list[pytest.Item], wanted: Callable[[pyte
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What starts labs of its own comes first, beside the others: at the end it would have a CPU idle."""
+    """What works on the host comes first, beside the others' labs: at the end it would have a CPU idle."""
     if DEBUG:
         keep(config, items, has_debug_kernel)
     if DAILY:
         keep(config, items, lambda item: not item.get_closest_marker("seldom"))
-    items.sort(key=lambda item: item.get_closest_marker("lab") is not None)
+    items.sort(key=only_looks)
+
+
+def only_looks(item: pytest.Item) -> int:
+    """0: it waits for no lab of pytest's; 1: it works with what one has made; 2: it looks at its results."""
+    marker = item.get_closest_marker("lab")
+    return 0 if marker is None else 1 if marker.args[0].worked_on else 2
 
 
 def progress() -> Callable[[str], None]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Labs in the background: the longest first, two at a time, three or four while nothing else runs, unless
-DAVID_LABS says how many. Their result lines are handed to whoever waits for them.
+"""Labs in the background: two at a time, three or four while nothing else runs, unless DAVID_LABS says how
+many. First come those with whose results tests then work, then the longest. Their result lines are handed to
+whoever waits for them.
 """
 
 from __future__ import annotations
@@ -25,15 +26,23 @@ TREE = Path(__file__).resolve().parents[2]
 LOGS = TREE / "build" / "system-tests"
 BYTECODE = TREE / "build" / "pycache"
 IMPORTED = ("tools/davidlib", "tests/system/davidlib", "tests/system/cases", "tests/system/helpers")
-AT_ONCE = int(os.environ.get("DAVID_LABS", "2"))
 # A lab may be given 5 GB, and none takes it all. With that much memory there are so many at once.
 MEMORY_FOR = {3: 12 << 30, 4: 20 << 30}
 # Debian's own, without site: without KVM a start of it takes a third of the time of one with more about it.
 PYTHON = ("/usr/bin/python3", "-S") if Path("/usr/bin/python3").exists() else ("python3",)
 RESULT = "RESULT "
+AT_ONCE = int(os.environ.get("DAVID_LABS", "2"))
 # The debug kernel is slow, and takes more memory for its own books.
 DEBUG = bool(os.environ.get("DAVID_DEBUG"))  # then only the uml lab's jobs run: no other has one
 SLOWER = 6
+
+
+def room_for(labs: int) -> int:
+    """So many, or as many as the memory allows; two always."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    while memory < MEMORY_FOR.get(labs, 0):
+        labs -= 1
+    return labs
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,7 @@ class Job:
     virtual_time: bool = False
     cpus: int = 0  # vm; 0: what is usual
     programs: tuple[str, ...] = ()  # of the tree, built on the host: a lab takes three times as long
+    worked_on: bool = False  # its tests do more on the host than look at results
 
     def describe(self) -> str:
         return f"{self.name} in {self.kind}-{self.kernel}"
@@ -88,20 +98,19 @@ class Labs:
         self.ended: dict[Job, int] = {}
         self.seconds: dict[Job, float] = {}
         self.cpu: dict[Job, float] = {}  # of those that have ended, seconds of CPU time
-        self.waiting = sorted(jobs, key=lambda job: -job.usually)
+        self.waiting = sorted(jobs, key=lambda job: (not job.worked_on, -job.usually))
         self.running: set[subprocess.Popen[str]] = set()
         self.stopping = False
         LOGS.mkdir(parents=True, exist_ok=True)
         self.workers: list[threading.Thread] = []
-        for _ in self.waiting[:AT_ONCE]:
+        for _ in range(min(len(jobs), room_for(AT_ONCE))):
             self._start_worker()
 
     def nothing_else_runs(self) -> None:
         """From now on tests only wait. Labs wait, too, for devices and for times: so there are more."""
         if "DAVID_LABS" in os.environ:
             return
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        while memory >= MEMORY_FOR.get(len(self.workers) + 1, memory + 1):
+        while len(self.workers) < room_for(max(MEMORY_FOR)):
             self._start_worker()
 
     def _start_worker(self) -> None:

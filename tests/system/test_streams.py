@@ -39,6 +39,7 @@ RECORD = Job(
     memory="1G",
     usually=3 * len(NAMES),
     rw=str(STREAMS),
+    worked_on=True,
 )
 # Loaded in the middle of the life; with too little memory for the log set.
 OPTIONS = ("--from 1111", "--from 2500", "--log-limit 8192")

@@ -163,6 +163,7 @@ def pieces(dtr: Path) -> list[Path]:
 RING = 1 << 20
 
 
+@pytest.mark.seldom
 @pytest.mark.parametrize("files", [2, *([3] if FULL else [])])
 def test_a_ring_of_files_keeps_the_newest_calls(files: int, tracee: Path, tmp_path: Path) -> None:
     """Never more bytes than asked for; what is left is whole but for what it says was dropped."""

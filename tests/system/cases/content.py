@@ -169,7 +169,12 @@ def fuzz(block: int, classify: str, seed: int, steps: int) -> None:
 
 @case(stock="6.1", cpus=True)
 def keep_returns_exactly_what_was_written_4096() -> None:
-    fuzz(4096, "keep", 1, 15000)
+    fuzz(4096, "keep", 1, 6000)
+
+
+@case(cpus=True, seldom=True)
+def keep_returns_exactly_what_was_written_4096_longer() -> None:
+    fuzz(4096, "keep", 6, 15000)
 
 
 @case

@@ -97,11 +97,10 @@ def two_volumes_and_a_new_one_over_both() -> None:
         same_and_clean(disk, live(disk, 4))
 
 
-@case
-def the_journal_is_replayed_after_a_crash() -> None:
+def replay_after_crashes(seeds: range) -> None:
     with disk_of() as disk:
         run("mkfs.ext4", "-q", disk)
-        for seed in range(5, 9):
+        for seed in seeds:
             with mounted(disk, "ext4") as top:
                 Workload(top, seed, SCALES["tiny"]).run()
                 run("sync", "-f", top)
@@ -118,6 +117,16 @@ def the_journal_is_replayed_after_a_crash() -> None:
             if lost:
                 raise Failed("lost: " + "\n".join(sorted(lost)[:20]))
             run("e2fsck", "-fn", disk)
+
+
+@case
+def the_journal_is_replayed_after_a_crash() -> None:
+    replay_after_crashes(range(5, 7))
+
+
+@case(seldom=True)
+def the_journal_is_replayed_after_four_crashes() -> None:
+    replay_after_crashes(range(7, 11))
 
 
 @case
