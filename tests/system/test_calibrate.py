@@ -76,6 +76,7 @@ class Flushing:
         return self.disk.deep(requests, depth)
 
 
+@pytest.mark.seldom
 def test_a_flush_behind_each_forced_write_is_no_part_of_settling() -> None:
     """It takes more than a revolution here."""
     with SimDisk(files.find(SMALL), ["flush_overhead=15ms"]) as disk:
@@ -86,6 +87,7 @@ def test_a_flush_behind_each_forced_write_is_no_part_of_settling() -> None:
     assert overhead < 0.5e6
 
 
+@pytest.mark.seldom
 def test_where_forced_writes_go_elsewhere_their_settling_is_assumed() -> None:
     with SimDisk(files.find("seagate-st8000as0002")) as disk:
         draft = cli.survey(disk, True, "shingled", "")
@@ -116,7 +118,10 @@ def test_how_a_drive_chooses_is_seen_in_the_order_of_its_answers(options: str, n
     assert {line.name: line.value for line in draft.lines}[name] == value
 
 
-@pytest.mark.parametrize(("limit", "low", "high"), [("400 ms", 360, 440), ("700 ms", 665, 735)])
+@pytest.mark.parametrize(("limit", "low", "high"), [
+    pytest.param("400 ms", 360, 440, marks=pytest.mark.seldom),
+    ("700 ms", 665, 735),
+])
 def test_how_long_a_command_may_wait_is_found(limit: str, low: int, high: int) -> None:
     draft = fromfio.base(BUSY, None)
     with SimDisk(files.find(BUSY), [f"ncq_age_limit={limit}"]) as disk, depth.Fitter(draft) as fitter:
@@ -242,8 +247,10 @@ def test_an_ssd_is_fitted_from_another_ones_profile(tmp_path: Path) -> None:
         assert re.search(rf"^{name} = .*# fitted: ", text, re.M), name
 
 
-@pytest.mark.parametrize(("device", "more"), [("samsung-pm883", False),
-                                              ("hgst-hts72101-100gb-7200-2.5", True)])
+@pytest.mark.parametrize(("device", "more"), [
+    ("samsung-pm883", False),
+    pytest.param("hgst-hts72101-100gb-7200-2.5", True, marks=pytest.mark.seldom),
+])
 def test_other_jobs_of_a_real_drive_are_as_near_as_allowed(device: str, more: bool) -> None:
     """All of them, with several processes and mixes: `make calibrate-test`."""
     drive = next(drive for drive in fiofits.DRIVES if drive.device == device)

@@ -91,7 +91,8 @@ LONG = pytest.mark.skipif(not FULL, reason="only with DAVID_SCALE=full; make rep
 
 @pytest.mark.parametrize(
     ("name", "plant"),
-    [pytest.param("ext4", ["forks"], marks=LONG), ("ssd", []), ("looks", ["forks"])],
+    [pytest.param("ext4", ["forks"], marks=LONG), ("ssd", []),
+     pytest.param("looks", ["forks"], marks=pytest.mark.seldom)],
 )
 def test_a_run_is_the_same_for_another_user_and_after_500_processes(
     name: str, plant: list[str], tmp_path: Path

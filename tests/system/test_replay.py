@@ -85,7 +85,10 @@ def test_every_call_is_as_in_the_original_and_without_order_it_is_not(tmp_path: 
     assert fails >= len(ordercases.CASES) / 2
 
 
-@pytest.mark.parametrize("order", ["temporal", "minimal", "single"])
+SELDOM = [pytest.param(order, marks=pytest.mark.seldom) for order in ("temporal", "single")]
+
+
+@pytest.mark.parametrize("order", ["minimal", *SELDOM])
 def test_other_orders_keep_the_results_too(order: str, tmp_path: Path) -> None:
     for name, trace in ordercases.traces(tmp_path):
         # By entry, its last close is the first.
