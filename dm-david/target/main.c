@@ -152,7 +152,7 @@ static int add_faults(struct david *d)
 
 	if (d->age != U64_MAX)
 		timing_set_age(d->timing, d->age);
-	if (!d->faults || !strcmp(d->faults, "none"))
+	if (!d->faults)
 		return 0;
 	if (d->mode == DAVID_MODE_MODEL_ONLY) {
 		d->ti->error = "faults: not with mode=model-only, where the backing device answers";
@@ -216,7 +216,7 @@ static int read_words(struct david *d, unsigned int argc, char **argv)
 		ti->error = "mode: without a profile there is no time: must be speedup";
 		return -EINVAL;
 	}
-	if (!d->profile && (d->age != U64_MAX || (d->faults && strcmp(d->faults, "none")))) {
+	if (!d->profile && (d->age != U64_MAX || d->faults)) {
 		ti->error = "faults, age: without a profile there is no drive that could fail";
 		return -EINVAL;
 	}

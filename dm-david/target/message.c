@@ -274,13 +274,13 @@ static int fault_message(struct david *d, unsigned int argc, char **argv, char *
 	unsigned int len;
 
 	if (argc == 1 && !strcmp(argv[0], "list")) {
+		if (!d->timing) {
+			scnprintf(result, maxlen, "age=0ns shift=0 faults=none");
+			return 1;
+		}
 		len = scnprintf(result, maxlen, "age=%lluns shift=%llu faults=",
-				d->timing ? timing_age(d->timing) : 0,
-				d->timing ? timing_age_shift(d->timing) : 0);
-		if (d->timing)
-			timing_print_faults(d->timing, result + len, maxlen - len);
-		else
-			scnprintf(result + len, maxlen - len, "none");
+				timing_age(d->timing), timing_age_shift(d->timing));
+		timing_print_faults(d->timing, result + len, maxlen - len);
 		return 1;
 	}
 	if (argc == 2 && (!strcmp(argv[0], "add") || !strcmp(argv[0], "remove")))

@@ -271,7 +271,7 @@ static void print_log(const struct david *d, char *value, size_t size)
 
 static int parse_faults(struct david *d, const char *value)
 {
-	d->faults = value;
+	d->faults = strcmp(value, "none") ? value : NULL;
 	return 0;
 }
 

@@ -46,10 +46,8 @@ static void count_busy_so_far(struct timing *t)
 {
 	u64 now = min(platter_clock(t), disk_next_event(t->disk));
 
-	if (!t->outstanding || now <= t->busy_since)
-		return;
-	t->figures->model.busy_ns += now - t->busy_since;
-	t->busy_since = now;
+	if (t->outstanding && now > t->busy_since)
+		timing_busy_until(t, now);
 }
 
 /* The lock is held. */

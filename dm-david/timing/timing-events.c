@@ -146,8 +146,7 @@ static void count_reach(struct timing *t, const struct timed *timed)
 /* A request may end behind others that came later. So the number outstanding says what is busy. */
 static void count_busy(struct timing *t, u64 completion)
 {
-	t->figures->model.busy_ns += completion - t->busy_since;
-	t->busy_since = completion;
+	timing_busy_until(t, completion);
 	t->outstanding--;
 }
 

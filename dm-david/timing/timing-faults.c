@@ -100,22 +100,21 @@ int timing_add_faults(struct timing *t, const char *text, struct fault_error *er
 
 int timing_remove_faults(struct timing *t, const char *which, struct fault_error *error)
 {
+	bool all = !strcmp(which, "all");
 	unsigned int number = 0;
 	unsigned long flags;
-	int r = 0;
+	int r = all ? 0 : kstrtouint(which, 10, &number);
 
-	if (strcmp(which, "all"))
-		r = kstrtouint(which, 10, &number);
 	spin_lock_irqsave(&t->figures->model.lock, flags);
-	if (r || (strcmp(which, "all") && (!t->faults || number >= t->faults->nr))) {
+	if (all) {
+		while (t->faults && t->faults->nr)
+			faults_remove(t->faults, t->faults->nr - 1);
+	} else if (!r && t->faults && number < t->faults->nr) {
+		faults_remove(t->faults, number);
+	} else {
 		snprintf(error->text, sizeof(error->text), "there is no fault of number %.20s",
 			 which);
 		r = -EINVAL;
-	} else if (!strcmp(which, "all")) {
-		while (t->faults && t->faults->nr)
-			faults_remove(t->faults, t->faults->nr - 1);
-	} else {
-		faults_remove(t->faults, number);
 	}
 	spin_unlock_irqrestore(&t->figures->model.lock, flags);
 	return r;

@@ -103,6 +103,13 @@ static inline u64 platter_clock(const struct timing *t)
 	return ktime_get_ns() + t->profile.phase;
 }
 
+/* Requests were under way from busy_since on. The lock is held. */
+static inline void timing_busy_until(struct timing *t, u64 now)
+{
+	t->figures->model.busy_ns += now - t->busy_since;
+	t->busy_since = now;
+}
+
 /*
  * Two must be done with @timed: the store with its effect, the model with its time. Who comes
  * second, and is told so, delivers it. Needs no lock.

@@ -233,8 +233,7 @@ struct timing *timing_create(struct dm_target *ti, struct store *store, const ch
 	if (!r) {
 		*error = "Not enough memory for the model";
 		r = make_map(t);
-		timing_set_age(t, 0);
-		t->has_age = false;
+		t->age_shift = -platter_clock(t);	/* it is new */
 	}
 	if (r) {
 		timing_destroy(t);

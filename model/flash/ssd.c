@@ -34,8 +34,8 @@ static noinline void take_work(struct ssd *ssd, u64 now)
 	u32 i;
 
 	ssd->seen = *figures;
-	ssd->moves.owed += (moved << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
-	ssd->folds.owed += (folded << ftl_shift(ssd->ftl)) * FTL_PAGE * 512;
+	ssd->moves.owed += (moved << ftl_shift(ssd->ftl)) * PAGE_BYTES;
+	ssd->folds.owed += (folded << ftl_shift(ssd->ftl)) * PAGE_BYTES;
 	if (!erased)
 		return;
 	for (i = 0; i < ssd->profile->dies; i++)
@@ -478,7 +478,7 @@ static void collect_idle(struct ssd *ssd, u64 now)
 		return;
 	idle = min(idle - profile->gc_idle_after, 1ULL << 42);
 	bytes = mul_u64_u64_div_u64(idle, profile->gc_idle_rate, 1000000000);
-	ftl_idle(ssd->ftl, div_u64(bytes, FTL_PAGE * 512), profile->gc_idle_room / FTL_PAGE);
+	ftl_idle(ssd->ftl, div_u64(bytes, PAGE_BYTES), profile->gc_idle_room / FTL_PAGE);
 	ssd->seen = *ftl_figures(ssd->ftl);
 }
 
@@ -519,8 +519,8 @@ static void fold_idle(struct ssd *ssd, u64 now, bool command)
 	ssd->fold_credit += mul_u64_u64_div_u64(min(now - from, 1ULL << 42), profile->slc_fold_rate,
 						1000000000);
 	ssd->folded_until = now;
-	folded = ftl_fold(ssd->ftl, div_u64(ssd->fold_credit, FTL_PAGE * 512), &left);
-	ssd->fold_credit = left ? ssd->fold_credit - folded * FTL_PAGE * 512 : 0;
+	folded = ftl_fold(ssd->ftl, div_u64(ssd->fold_credit, PAGE_BYTES), &left);
+	ssd->fold_credit = left ? ssd->fold_credit - folded * PAGE_BYTES : 0;
 	ssd->seen = *ftl_figures(ssd->ftl);
 	if (left && command)
 		interrupt_folding(ssd, now);
