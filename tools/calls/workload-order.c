@@ -53,6 +53,12 @@ static void load_command(struct runner *r, const struct wl_thread *t)
 	}
 }
 
+static void wait_in(struct order_check *o, u32 thread, u32 *list)
+{
+	o->runner[thread].next_waiting = *list;
+	*list = thread + 1;
+}
+
 /* Who waits may go on. */
 static void wake(struct order_check *o, u32 *list)
 {
@@ -195,8 +201,7 @@ static bool has_bytes(struct order_check *o, u32 thread)
 	if (!s->writers || s->bytes >= r->command.args[1])
 		return true;
 	r->stream = in;
-	r->next_waiting = s->waits;
-	s->waits = thread + 1;
+	wait_in(o, thread, &s->waits);
 	return false;
 }
 
@@ -210,8 +215,7 @@ static bool has_deps(struct order_check *o, u32 thread)
 
 		wl_dep(&at, o->w->data + o->w->size, &other, &count);
 		if (o->runner[other].done < count) {
-			r->next_waiting = o->runner[other].waits;
-			o->runner[other].waits = thread + 1;
+			wait_in(o, thread, &o->runner[other].waits);
 			return false;
 		}
 		r->next_dep = at;

@@ -230,7 +230,7 @@ static void note_closes(struct compiler *c, bool use)
 static void take_call(struct compiler *c, const struct source_item *item)
 {
 	struct making *g = &c->making;
-	bool use;
+	bool use, hidden;
 
 	note_submissions(c, item);
 	mapped_add_pages(c);
@@ -247,9 +247,9 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	path_find(c, &g->first, 'p');
 	path_find(c, &g->second, 'P');
 	elsewhere_follow(c);
-	g->hidden = elsewhere_hides(c);
+	hidden = elsewhere_hides(c);
 	use = wanted(c);
-	if (use && !g->hidden) {
+	if (use && !hidden) {
 		path_rebase(c->root, &g->first);
 		path_rebase(c->root, &g->second);
 		path_use_names(c);
@@ -260,7 +260,7 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	g->outside = g->about.ofd ? *map_at(&c->left_out, g->about.ofd->id) : 0;
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
 		g->last_close = g->about.ofd->refs == 1;
-	if (use && g->hidden) {
+	if (use && hidden) {
 		choose_none(c, BECAUSE_ELSEWHERE);
 		note_left_out(c, BECAUSE_ELSEWHERE);
 	} else if (use) {

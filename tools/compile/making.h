@@ -43,7 +43,6 @@ struct making {
 	u32 other_slot;
 	bool last_close;
 	u32 outside; /* 1 + why its descriptor's open was left out; 0: it was not */
-	bool hidden; /* its names lead elsewhere */
 };
 
 struct compiler {

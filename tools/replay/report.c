@@ -5,11 +5,13 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
-static void write_text(FILE *to, const char *text)
+/* A string of JSON. @bytes: it may be no text, and what is not ASCII is a number, too. */
+static void write_text(FILE *to, const char *text, bool bytes)
 {
 	fputc('"', to);
 	for (; *text; text++) {
-		if ((u8)*text < 0x20 || *text == '"' || *text == '\\')
+		if ((u8)*text < 0x20 || *text == '"' || *text == '\\' ||
+		    (bytes && (u8)*text >= 0x7f))
 			fprintf(to, "\\u%04x", (u8)*text);
 		else
 			fputc(*text, to);
@@ -63,19 +65,6 @@ static void write_differences(FILE *to, const struct replay_result *r)
 	fputs("\n  ],\n", to);
 }
 
-/* Arguments may be any bytes, and JSON is text. */
-static void write_program(FILE *to, const char *text)
-{
-	fputc('"', to);
-	for (; *text; text++) {
-		if ((u8)*text < 0x20 || (u8)*text >= 0x7f || *text == '"' || *text == '\\')
-			fprintf(to, "\\u%04x", (u8)*text);
-		else
-			fputc(*text, to);
-	}
-	fputc('"', to);
-}
-
 static void write_about(FILE *to, const struct workload *w, const struct report_about *about)
 {
 	const struct wl_header *header = (const struct wl_header *)w->data;
@@ -85,17 +74,17 @@ static void write_about(FILE *to, const struct workload *w, const struct report_
 	uname(&name);
 	memcpy(order, header->order, sizeof(header->order));
 	fputs("  \"workload\": ", to);
-	write_text(to, about->workload);
+	write_text(to, about->workload, false);
 	fputs(",\n  \"program\": ", to);
-	write_program(to, w->text + le64_to_cpu(header->command));
+	write_text(to, w->text + le64_to_cpu(header->command), true);
 	fputs(",\n  \"target\": ", to);
-	write_text(to, about->target);
+	write_text(to, about->target, false);
 	fputs(",\n  \"order\": ", to);
-	write_text(to, order);
+	write_text(to, order, false);
 	fputs(",\n  \"timing\": ", to);
-	write_text(to, about->timing);
+	write_text(to, about->timing, false);
 	fprintf(to, ",\n  \"scale\": %g,\n  \"kernel\": ", about->scale);
-	write_text(to, name.release);
+	write_text(to, name.release, false);
 	fprintf(to, ",\n  \"threads\": %u,\n  \"processes\": %u,\n", w->threads,
 		about->processes ? w->processes : 1);
 }

@@ -91,11 +91,11 @@ def show(args: argparse.Namespace) -> int:
     found = items(listed["faults"])
     faults = [item for item in found if item["kind"] not in PAST]
     moved = [item["sectors"] for item in found if item["kind"] == "moved"]
+    age = int(listed["age"].removesuffix("ns"))
     if args.json:
-        age = int(listed["age"].removesuffix("ns"))
         print(json.dumps({"age_ns": age, "faults": faults, "moved": moved}, indent=2))
         return 0
-    print(f"age {int(listed['age'].removesuffix('ns')) / 1e9:.3f} s")
+    print(f"age {age / 1e9:.3f} s")
     for number, item in enumerate(faults):
         words = " ".join(f"{key}={value}" for key, value in item.items() if key != "kind")
         print(f"{number:>3}  {item['kind']:<15} {words}".rstrip())

@@ -191,18 +191,19 @@ def _row(
 def _rows(
     results: list[dict[str, Any]], plain: list[Run], cost: float, warnings: list[str]
 ) -> Iterator[Row]:
-    captures, clock, whole = _captures(results), _clock(results), cost
+    captures, clock = _captures(results), _clock(results)
     kinds = sorted({kind for run in plain for kind in run["calls"]})
     for kind in [ALL, *kinds]:
         originals = _values(captures, partial(_mean, kind=kind, which="original"))
         replays = _values(plain, partial(_mean, kind=kind, which="replay"))
         if not originals or not replays:
             continue
-        cost = whole if metrology.sample(originals).mean > whole else 0
-        if cost != whole:
-            took = f"took {metrology.sample(originals).mean / 1000:.3f} us"
+        mean = metrology.sample(originals).mean
+        off = cost if mean > cost else 0
+        if off != cost:
+            took = f"took {mean / 1000:.3f} us"
             if kind == ALL:
-                raise UserError(f"--capture-cost is {whole / 1000:.3f} us, and the original's calls {took}")
+                raise UserError(f"--capture-cost is {cost / 1000:.3f} us, and the original's calls {took}")
             warnings.append(f"{kind} {took} in the original, no more than --capture-cost: not taken off")
         spreads = [run["calls"][kind]["replay"] for run in plain if kind in run["calls"]]
         calls = spreads[0]["n"] if spreads else plain[0]["made"]
@@ -210,7 +211,7 @@ def _rows(
             sum(one[name] for one in spreads) / len(spreads) if spreads else math.nan
             for name in ("p50", "p99")
         )
-        yield _row(kind, originals, replays, clock, cost, calls, (middle, high))
+        yield _row(kind, originals, replays, clock, off, calls, (middle, high))
 
 
 def _sensitivity(results: list[dict[str, Any]]) -> float | None:

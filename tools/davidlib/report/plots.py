@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 
 from ..bench import samples
 from ..bench.metrics import METRICS
-from ..bench.samples import part_shares
 from ..workload.record import QUANTILES
 from . import figures, theme
 
@@ -190,7 +189,7 @@ def where_time_went(runs: Runs) -> Figure:
     ones = firsts(runs)
     names = [one["run"]["variant"] for one in ones]
     left = [0.0] * len(ones)
-    found = [part_shares(one["result"]["columns"], one["result"]["samples"][-1]) for one in ones]
+    found = [samples.part_shares(one["result"]["columns"], one["result"]["samples"][-1]) for one in ones]
     for at, part in enumerate(PARTS):
         shares = [100 * parts[part] for parts in found]
         if not any(shares):

@@ -265,7 +265,6 @@ class Iolog:
             case _:
                 raise ValueError(action)
 
-
     def end(self) -> None:
         for place in self.opened.values():
             self.to.account.is_half("files that are never closed", *place)
