@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -31,15 +32,13 @@ KINDS = [
     *("file", "names", "append", "pipe", "exec", "pipeline", "socket", "passing", "fifo", "splice", "copy"),
     *("mapping", "again", "threads"),
 ]
-# The trace does not know yet whose descriptor comes by a socket (SCM_RIGHTS).
-LEFT_OUT = {"passing"}
-EVERY_DAY = [kind for kind in KINDS if kind not in LEFT_OUT]
 SAME = 0.999
 
 
 @dataclass
 class Tools:
     program: Path
+    keep: Path | None = None
     compile: Path = TREE / "build/david-compile"
     replay: Path = TREE / "build/david-replay"
 
@@ -110,7 +109,10 @@ def try_programs(tools: Tools, seed: int, count: int, kinds: list[str], scratch:
         run(tools.compile, top / "t.db", top / "t.wl")
         wrong += judge(replay(tools, top, "afap"))
         again = top / "afap" / work.relative_to("/")
-        return wrong + differences("tree", below(tree_of_disk(again), again), below(disk, work))
+        wrong += differences("tree", below(tree_of_disk(again), again), below(disk, work))
+        if wrong and tools.keep:
+            shutil.copytree(top, tools.keep / f"{seed}-{count}", symlinks=True, dirs_exist_ok=True)
+        return wrong
 
 
 def hunt(
@@ -133,15 +135,16 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="programs; as many as the time allows, if not given")
     parser.add_argument("--seconds", type=float, default=600, help="without --count (default 600)")
     parser.add_argument("--batch", type=int, default=50, help="programs a trace (default 50)")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=EVERY_DAY, help="what they do")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="what they do")
     parser.add_argument("--scratch", type=Path, default=Path(gettempdir()), help="not below /dev")
+    parser.add_argument("--keep", type=Path, help="a directory for what was recorded of those that fail")
     args = parser.parse_args()
     # What is below these is the kernel's, and so not replayed.
     if args.scratch.resolve().parts[1:2] in (("dev",), ("proc",), ("sys",)):
         parser.error(f"{args.scratch}: names below /dev, /proc and /sys are not replayed")
     end, seed, bad = time.monotonic() + args.seconds, args.seed, 0
     with TemporaryDirectory(dir=args.scratch) as temporary:
-        tools = Tools(build(Path(temporary) / "random-program"))
+        tools = Tools(build(Path(temporary) / "random-program"), args.keep)
         while seed < args.seed + args.count if args.count else time.monotonic() < end:
             left = args.seed + args.count - seed if args.count else args.batch
             size = min(args.batch, left)

@@ -25,7 +25,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> programs_hunt.Tools:
 
 def test_random_programs_are_replayed(tools: programs_hunt.Tools, tmp_path: Path) -> None:
     """Tree of the trace, results, tree of the replay: all as in the original. No wait that cannot end."""
-    found, together = programs_hunt.hunt(tools, SEED, COUNT, programs_hunt.EVERY_DAY, tmp_path)
+    found, together = programs_hunt.hunt(tools, SEED, COUNT, programs_hunt.KINDS, tmp_path)
     assert not found and not together
 
 

@@ -149,3 +149,34 @@ def test_what_a_call_found_as_it_began_is_older_than_what_others_did_meanwhile(t
     database = sqlite3.connect(tmp_path / "t.db")
     files = database.execute("SELECT ino, size, links, removed FROM file WHERE ino ORDER BY ino").fetchall()
     assert files == [(7, 15, 1, 0), (8, 0, 0, 1)]
+
+
+def test_what_a_look_has_seen_of_a_call_under_way_counts_once(tmp_path: Path) -> None:
+    """A close finds a half of what another appends; an open finds all of it, a removal another removal. A
+    stat has looked before what ended while it was under way.
+    """
+    trace = Trace()
+    trace.thread(2)
+    trace.thread(3)
+    appends = EXCL | os.O_APPEND | RW
+    trace.open(at(1, 1, 2), 3, "f", appends, ino=7)
+    trace.io(at(1, 3, 4), "write", 3, 100)
+    trace.open(at(1, 4, 4.5), 9, "f", os.O_APPEND | RW, ino=7, size=100)
+    trace.call(at(1, 6, 7), "close", 0, 3, ino=7, size=4096)
+    trace.io(at(2, 5, 8), "write", 9, 9000)
+    trace.open(at(1, 11, 13), 4, "g", appends, ino=8)
+    trace.open(at(1, 14, 16), 5, "g", RW, ino=8, size=60)
+    trace.io(at(2, 15, 17), "write", 4, 50)
+    trace.io(at(3, 15, 18), "write", 4, 10)
+    trace.open(at(1, 21, 22), 6, "h", appends, ino=9)
+    trace.io(at(2, 24, 25), "write", 6, 30)
+    trace.call(at(1, 23, 26), "fstat", 0, 6, ino=9)
+    trace.open(at(1, 31, 32), 7, "i", EXCL, ino=10)
+    for links, name in enumerate(("j", "k"), 2):
+        trace.name(at(1, 31 + links, 31.5 + links), "link", 0, "i", name, ino=10, links=links)
+    trace.name(at(1, 36, 37), "unlink", 0, "i", ino=10, links=2)
+    trace.name(at(2, 35, 38), "unlink", 0, "j", ino=10, links=3)
+    trace.finish(tmp_path / "t.db")
+    database = sqlite3.connect(tmp_path / "t.db")
+    files = database.execute("SELECT ino, size, links, removed FROM file WHERE ino ORDER BY ino").fetchall()
+    assert files == [(7, 9100, 1, 0), (8, 60, 1, 0), (9, 30, 1, 0), (10, 0, 1, 0)]

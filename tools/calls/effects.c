@@ -32,6 +32,30 @@ static const struct tracefile_attr *effect_attr(const struct about *a, enum trac
 	return tracefile_find(a->record, kind, sizeof(struct tracefile_attr), NULL);
 }
 
+/* When attributes were looked up: as a call began; as it ended; meanwhile, if it returned them. */
+static struct looked at_entry(const struct about *a)
+{
+	return (struct looked){ a->record->entry, a->record->entry };
+}
+
+static struct looked at_exit(const struct about *a)
+{
+	return (struct looked){ a->record->exit, a->record->exit };
+}
+
+static struct looked by_result(const struct about *a)
+{
+	bool returned = call_arg(a->call, 's') >= 0 || call_arg(a->call, 't') >= 0;
+
+	return (struct looked){ returned ? a->record->entry : a->record->exit, a->record->exit };
+}
+
+/* The look that said something else may have seen what this call does. */
+static bool was_under_way(const struct about *a, const struct file *file)
+{
+	return a->record->entry <= file->counted.at;
+}
+
 static void is_directory(struct file *file)
 {
 	if (file && !file->mode)
@@ -235,18 +259,19 @@ static bool is_type_of(const struct tracefile_attr *attr, const struct file *fil
  * The file of a name that a call has found: by its attributes, or, where a trace has none, by the
  * name.
  */
-static struct file *file_at(struct world *w, struct node *node, const struct tracefile_attr *attr)
+static struct file *file_at(struct world *w, struct node *node, const struct tracefile_attr *attr,
+			    struct looked looked)
 {
 	struct file *file;
 
 	if (world_identifies(attr)) {
-		file = world_file(w, attr);
+		file = world_file(w, attr, looked);
 	} else if (!node) {
 		return NULL;
 	} else if (node->file && is_type_of(attr, node->file)) {
 		file = node->file;
 		if (attr)
-			world_learn(file, attr);
+			world_learn(w, file, attr, looked);
 	} else {
 		file = world_new_file(w, attr);
 	}
@@ -260,11 +285,11 @@ static void descriptor_is(struct world *w, struct about *a, const struct tracefi
 	if (!a->ofd)
 		return;
 	if (!a->ofd->file) {
-		a->ofd->file = world_identifies(attr) ? world_file(w, attr) :
+		a->ofd->file = world_identifies(attr) ? world_file(w, attr, by_result(a)) :
 							world_new_file(w, attr);
 		a->file = a->ofd->file;
 	} else if (!a->file->removed) {
-		world_learn(a->file, attr);
+		world_learn(w, a->file, attr, by_result(a));
 	}
 }
 
@@ -283,7 +308,7 @@ static void looked(struct world *w, struct about *a)
 		a->node->state = NODE_ABSENT;
 	if (result(a) < 0)
 		return;
-	a->file = file_at(w, a->node, attr);
+	a->file = file_at(w, a->node, attr, by_result(a));
 }
 
 /* Descriptors. */
@@ -311,10 +336,26 @@ static struct session *about_ofd(struct world *w, struct about *a, unsigned int 
 	return world_session(w, a->ofd, a->thread->process);
 }
 
+/* How large the file is for a call that changes that by some bytes. */
+static s64 size_for(const struct about *a, const struct file *file)
+{
+	return was_under_way(a, file) ? file->counted.size : file->size;
+}
+
 static void sized(const struct about *a, struct file *file, s64 size)
 {
 	file->size = size;
+	file->counted.size = size;
 	file->changed = a->record->exit;
+}
+
+static void reaches(const struct about *a, struct file *file, s64 end)
+{
+	file->counted.size = max(file->counted.size, end);
+	if (end > file->size) {
+		file->size = end;
+		file->changed = a->record->exit;
+	}
 }
 
 static void transferred(const struct about *a, struct session *session, s64 bytes, bool write)
@@ -340,8 +381,8 @@ static void transferred(const struct about *a, struct session *session, s64 byte
 	ofd->expected = end;
 	if (ofd->file && !write && !ofd->adrift)
 		initial_held(&ofd->file->initial, end);
-	if (write && ofd->file && end > ofd->file->size)
-		sized(a, ofd->file, end);
+	if (write && ofd->file)
+		reaches(a, ofd->file, end);
 }
 
 /*
@@ -374,7 +415,7 @@ static void transfer(struct world *w, struct about *a, unsigned int fd, s64 at, 
 	if (appends && ofd->file->initial.source != INITIAL_TOLD)
 		initial_appended(&ofd->file->initial, result(a));
 	if (appends && ofd->file->size >= 0)
-		end = ofd->file->size;
+		end = size_for(a, ofd->file);
 	if (at == NO_OFFSET && is_disk_file(ofd->file)) {
 		ofd->adrift |= appends && ofd->file->initial.source != INITIAL_TOLD;
 		if (end != NO_OFFSET)
@@ -444,6 +485,15 @@ static void learn_open(struct ofd *ofd, const struct tracefile_attr *attr)
 	}
 }
 
+/* What is there when the call ends others have written since, or are still writing. */
+static void emptied(struct world *w, const struct about *a, const struct tracefile_attr *attr)
+{
+	struct file *file = world_find(w, attr);
+
+	if (file)
+		sized(a, file, 0);
+}
+
 static void opened(struct world *w, struct about *a, u64 flags)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
@@ -457,6 +507,8 @@ static void opened(struct world *w, struct about *a, u64 flags)
 	a->ofd = world_open(w, a->thread, result(a), flags);
 	if (!a->ofd)
 		return;
+	if (world_identifies(attr) && flags & O_TRUNC)
+		emptied(w, a, attr);
 	if (fresh || unnamed) {
 		a->file = world_new_file(w, attr);
 		if (fresh)
@@ -465,7 +517,7 @@ static void opened(struct world *w, struct about *a, u64 flags)
 		/* Not the link that the name is, but what that leads to. */
 		if (!attr && a->node && a->node->file && S_ISLNK(a->node->file->mode))
 			a->node->file = NULL;
-		a->file = file_at(w, a->node, attr);
+		a->file = file_at(w, a->node, attr, at_exit(a));
 	}
 	if (!attr && a->file) {
 		if (flags & O_TRUNC || fresh) {
@@ -520,7 +572,7 @@ static void other_opened(struct world *w, struct about *a, s64 fd)
 	a->ofd = world_open(w, a->thread, fd, O_RDWR | cloexec_of(a));
 	if (!a->ofd)
 		return;
-	a->ofd->file = attr ? world_file(w, attr) : world_new_file(w, NULL);
+	a->ofd->file = attr ? world_file(w, attr, at_exit(a)) : world_new_file(w, NULL);
 	if (!attr)
 		a->ofd->file->mode = S_IFSOCK;
 	a->file = a->ofd->file;
@@ -555,11 +607,8 @@ static void closed(struct world *w, struct about *a)
 	if (!a->ofd || result(a) == -EBADF)
 		return;
 	a->file = a->ofd->file;
-	/* Looked up as the call began: what others changed while it was under way is newer. */
-	if (attr && a->file && a->file->changed <= a->record->entry) {
-		a->file->size = attr->size;
-		a->file->links = attr->nlink;
-	}
+	if (attr && a->file)
+		world_learn(w, a->file, attr, at_entry(a));
 	if (a->file)
 		a->ofd->size_close = a->file->size;
 }
@@ -614,24 +663,35 @@ static void fallocated(struct world *w, struct about *a)
 	if (a->file->size < 0)
 		return;
 	if (arg(a, 1) & FALLOC_FL_COLLAPSE_RANGE)
-		sized(a, a->file, (u64)a->file->size - arg(a, 3));
+		sized(a, a->file, (u64)size_for(a, a->file) - arg(a, 3));
 	else if (arg(a, 1) & FALLOC_FL_INSERT_RANGE)
-		sized(a, a->file, (u64)a->file->size + arg(a, 3));
-	else if (!(arg(a, 1) & FALLOC_FL_KEEP_SIZE) && end > a->file->size)
-		sized(a, a->file, end);
+		sized(a, a->file, (u64)size_for(a, a->file) + arg(a, 3));
+	else if (!(arg(a, 1) & FALLOC_FL_KEEP_SIZE))
+		reaches(a, a->file, end);
 }
 
 /* Changes of names. */
 
-/*
- * Directories have one name. Of a file whose links nobody told, the last known name is the last.
- * What was told as the call began is older than what others have changed since.
- */
+/* How many names it has before this one goes: as the call began, if no other has ended since. */
+static u32 links_before(struct world *w, const struct about *a, struct file *file,
+			const struct tracefile_attr *before)
+{
+	bool newest = before && file->changed <= a->record->entry;
+	bool under_way = was_under_way(a, file);
+	u32 links = newest ? before->nlink : under_way ? file->counted.links : file->links;
+
+	if (newest)
+		world_learn(w, file, before, at_entry(a));
+	return links;
+}
+
+/* Directories have one name. Of a file whose links nobody told, the last known name is the last. */
 static void lose_name(struct world *w, const struct about *a, struct file *file,
 		      const struct tracefile_attr *before)
 {
-	u32 links = before && file->changed <= a->record->entry ? before->nlink : file->links;
+	u32 links = links_before(w, a, file, before);
 
+	file->counted.links -= min(file->counted.links, 1u);
 	if (links <= 1 || (before && S_ISDIR(before->mode)))
 		world_removed(w, file);
 	else
@@ -646,7 +706,7 @@ static void unlinked(struct world *w, struct about *a)
 	if (result(a) < 0 || !a->node)
 		return;
 	if (before && !a->node->file)
-		bind(w, a->node, world_file(w, before));
+		bind(w, a->node, world_file(w, before, at_entry(a)));
 	a->file = a->node->file;
 	if (a->file)
 		lose_name(w, a, a->file, before);
@@ -671,10 +731,10 @@ static void renamed(struct world *w, struct about *a)
 
 	if (result(a) < 0 || !a->node || !a->node2 || a->node == a->node2)
 		return;
-	a->file = file_at(w, a->node, attr);
+	a->file = file_at(w, a->node, attr, at_exit(a));
 	if (exchange) {
 		if (before)
-			bind(w, a->node2, world_file(w, before));
+			bind(w, a->node2, world_file(w, before, at_entry(a)));
 		names_exchange(&w->names, a->node, a->node2);
 		return;
 	}
@@ -683,7 +743,7 @@ static void renamed(struct world *w, struct about *a)
 		return;
 	}
 	if (before && !a->node2->file)
-		a->node2->file = world_file(w, before);
+		a->node2->file = world_file(w, before, at_entry(a));
 	if (a->node2->file)
 		lose_name(w, a, a->node2->file, before);
 	names_move(&w->names, a->node, a->node2);
@@ -697,6 +757,13 @@ static void link_says(struct node *node, const char *target, u32 length)
 	free(old);
 }
 
+static void gain_name(const struct about *a, struct file *file)
+{
+	file->links = max(file->links, 1u) + 1;
+	file->counted.links++;
+	file->changed = a->record->exit;
+}
+
 static void linked(struct world *w, struct about *a)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
@@ -706,15 +773,15 @@ static void linked(struct world *w, struct about *a)
 		return;
 	ofd = a->node ? NULL : world_ofd(a->thread, arg(a, 0));
 	if (attr)
-		a->file = world_file(w, attr);
+		a->file = world_find(w, attr);
 	else if (ofd)
 		a->file = ofd->file;
 	else
-		a->file = file_at(w, a->node, NULL);
-	if (!attr && a->file)
-		a->file->links = max(a->file->links, 1u) + 1;
+		a->file = file_at(w, a->node, NULL, at_exit(a));
 	if (a->file)
-		a->file->changed = a->record->exit;
+		gain_name(a, a->file);
+	if (attr)
+		a->file = world_file(w, attr, at_exit(a));
 	/* A second name of a symbolic link says the same. */
 	if (a->node && a->node->target)
 		link_says(a->node2, a->node->target, strlen(a->node->target));
@@ -835,7 +902,7 @@ static void executed(struct world *w, struct about *a)
 	if (result(a) < 0 || !before)
 		looked(w, a);
 	else
-		a->file = file_at(w, a->node, before);
+		a->file = file_at(w, a->node, before, at_entry(a));
 	if (result(a) < 0)
 		return;
 	a->thread->process->program = a->file;

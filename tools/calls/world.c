@@ -39,12 +39,37 @@ static struct inode *inode_of(struct world *w, u64 dev, u64 ino)
 	return inode;
 }
 
-void world_learn(struct file *file, const struct tracefile_attr *attr)
+/* What the look says is less, or more, than what calls that have ended have done. */
+static void doubt_counted(struct file *file, const struct tracefile_attr *attr,
+			  struct looked looked)
+{
+	struct counted *counted = &file->counted;
+
+	if (file->size < 0 || (file->size == attr->size && file->links == attr->nlink)) {
+		counted->at = 0;
+		return;
+	}
+	if (!counted->at) {
+		counted->size = file->size;
+		counted->links = file->links;
+	}
+	counted->at = max(counted->at, looked.until);
+}
+
+void world_learn(const struct world *w, struct file *file, const struct tracefile_attr *attr,
+		 struct looked looked)
 {
 	initial_told(&file->initial, attr->size);
+	if (file->changed > looked.since)
+		return;
+	if (file->mode != attr->mode)
+		file->changed = looked.since;
 	file->mode = attr->mode;
-	if (world_identifies(attr))
+	if (world_identifies(attr)) {
+		if (!w->told)
+			doubt_counted(file, attr, looked);
 		file->links = attr->nlink;
+	}
 	file->size = attr->size;
 }
 
@@ -69,17 +94,24 @@ struct file *world_new_file(struct world *w, const struct tracefile_attr *attr)
 		inode->file = file;
 	}
 	if (attr)
-		world_learn(file, attr);
+		world_learn(w, file, attr, world_now(w));
 	return file;
 }
 
-struct file *world_file(struct world *w, const struct tracefile_attr *attr)
+struct file *world_find(struct world *w, const struct tracefile_attr *attr)
 {
 	struct file *file = inode_of(w, attr->dev, attr->ino)->file;
 
-	if (!file || (file->mode & S_IFMT) != (attr->mode & S_IFMT))
+	return file && (file->mode & S_IFMT) == (attr->mode & S_IFMT) ? file : NULL;
+}
+
+struct file *world_file(struct world *w, const struct tracefile_attr *attr, struct looked looked)
+{
+	struct file *file = world_find(w, attr);
+
+	if (!file)
 		return world_new_file(w, attr);
-	world_learn(file, attr);
+	world_learn(w, file, attr, looked);
 	return file;
 }
 
@@ -228,7 +260,7 @@ bool world_confirm(struct world *w, struct thread *thread, u32 fd,
 		return false;
 	}
 	slot->doubted = false;
-	world_learn(slot->ofd->file, attr);
+	world_learn(w, slot->ofd->file, attr, world_now(w));
 	return true;
 }
 
@@ -387,7 +419,7 @@ struct ofd *world_receive(struct world *w, struct thread *thread,
 		ofd->open_event = 0;
 		ofd->position = right->position;
 		ofd->found_at = right->position;
-		ofd->file = world_file(w, &right->attr);
+		ofd->file = world_file(w, &right->attr, world_now(w));
 		return ofd;
 	}
 	if (right->fd < FD_MAX)

@@ -15,6 +15,22 @@
 #define NO_OFFSET S64_MIN
 #define S64_MIN INT64_MIN
 
+/*
+ * Size and links as calls alone make them, beside a look that said something else. A call that is
+ * under way may have done its part by then: what it does counts from here.
+ */
+struct counted {
+	u64 at; /* when the look was; 0: none, or it said the same */
+	s64 size;
+	u32 links;
+};
+
+/* When attributes were looked up: not before @since, nor after @until. */
+struct looked {
+	u64 since;
+	u64 until;
+};
+
 struct file {
 	u32 id;
 	u32 mode; /* type and permissions; 0: not known */
@@ -24,7 +40,8 @@ struct file {
 	u32 links;
 	struct initial initial; /* how large it was before the trace */
 	s64 size;
-	u64 changed; /* when the last call ended that changed size or links */
+	u64 changed; /* when the last call ended that changed size, links or mode */
+	struct counted counted;
 	u64 event; /* the first that met it */
 	u32 name; /* a text: its first path */
 	bool known; /* dev and ino are */
@@ -156,6 +173,7 @@ struct world {
 	u32 thread_count;
 	u64 event; /* the current one, and when it is */
 	u64 time;
+	bool told; /* attributes are a finished trace's: not as somebody found them at that time */
 	/* Called when an open file description or a thread ends; at the end of the trace, too. */
 	void (*ofd_ended)(void *arg, const struct ofd *ofd, u64 closed);
 	void (*thread_ended)(void *arg, const struct thread *thread);
@@ -178,15 +196,27 @@ void world_join(struct world *w, struct thread *thread, struct thread *leader);
 void world_exec(struct world *w, u32 tid, u32 former);
 void world_exit(struct world *w, struct thread *thread, s64 status, u64 cpu_us);
 
-/* The file that attributes are of; a new one if its inode number was another's before. */
-struct file *world_file(struct world *w, const struct tracefile_attr *attr);
+/* The file that attributes are of; NULL: none that is known. */
+struct file *world_find(struct world *w, const struct tracefile_attr *attr);
+
+/* The same; a new one if its inode number was another's before. They say how it is. */
+struct file *world_file(struct world *w, const struct tracefile_attr *attr, struct looked looked);
 
 /* A file that is new, and may not be one that was there. @attr may be NULL. */
 struct file *world_new_file(struct world *w, const struct tracefile_attr *attr);
 
 /* Its last name has gone, or it was replaced. */
 void world_removed(struct world *w, struct file *file);
-void world_learn(struct file *file, const struct tracefile_attr *attr);
+
+/* How it is; what a call has changed that ended after the look began is newer. */
+void world_learn(const struct world *w, struct file *file, const struct tracefile_attr *attr,
+		 struct looked looked);
+
+/* Looked up when the current record was made. */
+static inline struct looked world_now(const struct world *w)
+{
+	return (struct looked){ w->time, w->time };
+}
 
 /* Attributes say which file it is; others only tell its type, permissions and size. */
 static inline bool world_identifies(const struct tracefile_attr *attr)

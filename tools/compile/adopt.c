@@ -73,7 +73,7 @@ static void open_again(struct compiler *c, struct ofd *ofd, const struct source_
 	};
 	tree_found(&c->tree, node, &f, NULL);
 	ofd->node = node;
-	ofd->file = world_file(&c->world, &attr);
+	ofd->file = world_file(&c->world, &attr, world_now(&c->world));
 	args[0] = texts_add(&c->output.texts, path_behind_root(c->root, known->name) ?: "");
 	args[1] = known->flags & ~(u64)(O_CREAT | O_TRUNC | O_EXCL);
 	args[2] = 0;

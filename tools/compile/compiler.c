@@ -396,6 +396,7 @@ struct compiler *compiler_new(struct source *source, const struct compile_option
 	tree_init(&c->tree, c->root);
 	c->world.ofd_ended = slots_ofd_ended;
 	c->world.text_of = text_of;
+	c->world.told = true;
 	c->world.arg = &c->slots;
 	return c;
 }

@@ -6,7 +6,8 @@ void finish_pages(struct finisher *f, const struct tracefile_record *r)
 {
 	struct thread *thread = world_thread(&f->world, r->tid);
 	const struct tracefile_attr *attr = tracefile_find(r, TRACEFILE_ATTR, sizeof(*attr), NULL);
-	const struct file *file = attr ? world_file(&f->world, attr) : NULL;
+	struct world *w = &f->world;
+	const struct file *file = attr ? world_file(w, attr, world_now(w)) : NULL;
 	u32 length = 0, i, name;
 	const char *path = tracefile_find(r, TRACEFILE_PATH, 1, &length);
 	struct db *db = &f->db;
@@ -37,7 +38,8 @@ void finish_pages(struct finisher *f, const struct tracefile_record *r)
 void finish_fault(struct finisher *f, const struct tracefile_record *r)
 {
 	const struct tracefile_attr *attr = tracefile_find(r, TRACEFILE_ATTR, sizeof(*attr), NULL);
-	const struct file *file = attr ? world_file(&f->world, attr) : NULL;
+	struct world *w = &f->world;
+	const struct file *file = attr ? world_file(w, attr, world_now(w)) : NULL;
 	struct db *db = &f->db;
 
 	db_int(db, DB_FAULT, finish_since(f, r->entry));

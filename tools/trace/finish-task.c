@@ -67,7 +67,7 @@ void finish_fd(struct finisher *f, const struct tracefile_record *r)
 	ofd->position = r->args[1];
 	ofd->found_at = r->args[1];
 	if (attr) {
-		ofd->file = world_file(w, attr);
+		ofd->file = world_file(w, attr, world_now(w));
 		ofd->size_open = attr->size;
 	}
 	blob = tracefile_find(r, TRACEFILE_PATH, 1, &length);
