@@ -2,6 +2,8 @@
 /* david-sim bench: jobs on the modelled disk, and what they came to. */
 #include <getopt.h>
 
+#include "../../dm-david/portable/portable-alloc.h"
+#include "../../model/flash/ftl.h"
 #include "../common/complain.h"
 #include "../common/number.h"
 #include "arraytext.h"
@@ -25,6 +27,7 @@ static const char usage[] =
 "  --jobs FILE         a job a line; \"#\" begins a comment; - is standard input\n"
 "  --before JOB        that the disk has served when each of the others begins; may be given\n"
 "                      many times; nothing of it counts\n"
+"  --keep-flash        each job begins with an SSD's flash as the job before left it\n"
 "  --array WORDS       on an array of such disks, such as '5 members=8 chunk=64K'\n"
 "  --size S            sectors of 512 bytes of each disk (default: the profile's)\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
@@ -38,7 +41,8 @@ static const char usage[] =
 "A job's words, with what holds without them; \"+\" joins parts that run at the same time:\n";
 
 enum { OPTION_PROFILE = 256, OPTION_JOB, OPTION_JOBS, OPTION_SIZE, OPTION_OPTION, OPTION_JSON,
-	OPTION_ARRAY, OPTION_NO_DOUBTS, OPTION_BEFORE, OPTION_FAULTS, OPTION_FAULTY };
+	OPTION_ARRAY, OPTION_NO_DOUBTS, OPTION_BEFORE, OPTION_FAULTS, OPTION_FAULTY,
+	OPTION_KEEP_FLASH };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, OPTION_PROFILE },
@@ -51,6 +55,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "no-doubts", no_argument, NULL, OPTION_NO_DOUBTS },
 	{ "faults", required_argument, NULL, OPTION_FAULTS },
+	{ "keep-flash", no_argument, NULL, OPTION_KEEP_FLASH },
 	{ "faulty", required_argument, NULL, OPTION_FAULTY },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
@@ -75,6 +80,7 @@ struct arguments {
 	u64 size;
 	bool json;
 	bool no_doubts;
+	bool keep_flash;
 };
 
 struct named_job {
@@ -169,6 +175,9 @@ static int bench_arguments(int argc, char **argv, struct arguments *args)
 		case OPTION_NO_DOUBTS:
 			args->no_doubts = true;
 			break;
+		case OPTION_KEEP_FLASH:
+			args->keep_flash = true;
+			break;
 		case OPTION_FAULTS:
 			args->fault_text = optarg;
 			break;
@@ -189,6 +198,8 @@ static int bench_arguments(int argc, char **argv, struct arguments *args)
 		return bad_usage(command, "--profile is needed");
 	if (!r && !args->nr_jobs)
 		return bad_usage(command, "no job; give --job or --jobs");
+	if (!r && args->keep_flash && (args->array || args->nr_before))
+		return bad_usage(command, "--keep-flash: neither with --array nor with --before");
 	return r;
 }
 
@@ -458,9 +469,10 @@ static void print_result(const struct arguments *args, const struct profile *pro
 	printf("}");
 }
 
+/* @flash: an SSD's map, as the job finds it; with --keep-flash then as the job has left it. */
 static int run_job(const struct arguments *args, const struct profile *profile,
 		   const struct profile *whole, const struct named_job *named,
-		   const struct job *before, bool first)
+		   const struct job *before, struct ftl **flash, bool first)
 {
 	const struct array_setup *setup = args->array ? &args->setup : NULL;
 	char *text = job_print(&named->job, whole);
@@ -472,6 +484,8 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 	job.nr_before = args->nr_before;
 	job.faults = args->faults;
 	job.faulty = args->faulty;
+	job.flash = *flash;
+	job.keep_flash = args->keep_flash;
 	if (!text || job_run(&job, profile, setup, &result)) {
 		fprintf(stderr, "david-sim bench: %s\n", text ? result.failed : "out of memory");
 		free(text);
@@ -481,6 +495,11 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 		printf(" ,\n");
 	print_result(args, profile, named, text, &result);
 	free(text);
+	if (args->keep_flash) {
+		ftl_destroy(*flash);
+		*flash = result.flash;
+		result.flash = NULL;
+	}
 	job_release(&result);
 	return 0;
 }
@@ -526,6 +545,7 @@ static int run_jobs(struct arguments *args, const struct profile *profile)
 	struct named_job *jobs = calloc(args->nr_jobs, sizeof(*jobs));
 	struct job *before = calloc(args->nr_before + 1, sizeof(*before));
 	struct profile whole = *profile;	/* of it, jobs know the size only */
+	struct ftl *flash = NULL;
 	unsigned int i;
 	int r = 1;
 
@@ -533,6 +553,11 @@ static int run_jobs(struct arguments *args, const struct profile *profile)
 		whole.sectors = args->setup.layout.sectors;
 	if (jobs && before)
 		r = parse_jobs(args, &whole, jobs) ?: parse_before(args, &whole, before);
+	/* Made once, as that takes longer than many a job */
+	if (!r && profile->kind == DRIVE_SSD && !args->array) {
+		flash = ftl_create(profile, GFP_KERNEL);
+		r = flash ? 0 : bad_usage(command, "out of memory");
+	}
 	if (r)
 		goto out;
 	if (args->json)
@@ -541,10 +566,11 @@ static int run_jobs(struct arguments *args, const struct profile *profile)
 		printf("%s\n\n%10s %10s %12s %12s %12s %6s  job\n", profile->name, "per s", "MB/s",
 		       "mean us", "p99 us", "max us", "hit %");
 	for (i = 0; i < args->nr_jobs && !r; i++)
-		r = run_job(args, profile, &whole, &jobs[i], before, !i);
+		r = run_job(args, profile, &whole, &jobs[i], before, &flash, !i);
 	if (args->json)
 		printf("\n]}\n");
 out:
+	ftl_destroy(flash);
 	free(before);
 	free(jobs);
 	return r;
@@ -588,6 +614,8 @@ int bench_main(int argc, char **argv)
 	}
 	if (!r && args->array && array_parse(&args->setup, args->array, profile.sectors))
 		r = 1;
+	if (!r && args->keep_flash && profile.kind != DRIVE_SSD)
+		r = bad_usage(command, "--keep-flash: the drive has none");
 	if (!r && args->fault_text)
 		r = parse_faults(args, &profile);
 	if (!r)

@@ -587,7 +587,7 @@ static void end_counting(struct run *run)
 		drive_parts_add(&drive->parts, &member->drive.parts);
 		drive->hits += member->drive.hits;
 	}
-	run->result->state = target_bytes(&run->target);
+	run->result->state = target_bytes(&run->target) + (run->flash ? ftl_bytes(run->flash) : 0);
 	run->result->has_solid = solid_now(run, &run->result->solid);
 }
 
@@ -978,7 +978,10 @@ static int run_once(const struct job *job, const struct profile *profile,
 		r = -EIO;
 	}
 	target_destroy(&run.target);
-	ftl_destroy(run.flash);
+	if (job->keep_flash)
+		result->flash = run.flash;
+	else
+		ftl_destroy(run.flash);
 	free(run.faults);
 	free_slots(&run);
 	if (r)
@@ -1001,6 +1004,7 @@ static int look_before(const struct job *job, const struct profile *profile,
 	warmed.steady = false;
 	warmed.drain = false;
 	warmed.every = 0;
+	warmed.keep_flash = false;
 	warmed.count = result->warmed;
 	r = run_once(&warmed, profile, setup, &before);
 	if (r)
@@ -1037,6 +1041,8 @@ void job_release(struct job_result *result)
 	result->times = NULL;
 	free(result->marks);
 	result->marks = NULL;
+	ftl_destroy(result->flash);
+	result->flash = NULL;
 	for (i = 0; i < JOB_PARTS; i++) {
 		free(result->parts[i].times);
 		result->parts[i].times = NULL;

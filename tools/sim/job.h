@@ -54,6 +54,7 @@ struct job {
 	bool trim;		/* first, what the parts' spans have is trimmed */
 	u64 again;		/* ns from the end to a second run, which counts; 0: none */
 	const struct ftl *flash;	/* an SSD's, which begins as a copy; NULL: by its profile */
+	bool keep_flash;	/* result->flash is that copy when the job has ended */
 	const struct job *before;	/* the disk has served these when it begins, in order; */
 	u32 nr_before;			/* nothing of them counts */
 	const struct faults *faults;	/* of the disk, which begins with a copy; NULL: none */
@@ -124,6 +125,7 @@ struct job_result {
 	u64 read_pages;		/* of 4 KiB, of all reads of drives in @ns */
 	struct drive_sums drive;	/* of commands that ended in it, of all members */
 	u64 state;		/* bytes of the modelled disk, or of all members */
+	struct ftl *flash;	/* with job->keep_flash: the caller may take it out */
 	bool has_solid;		/* of SSDs or memories, of all members, from the beginning */
 	struct solid_figures solid;
 };

@@ -59,7 +59,8 @@ class Real:
     words: str
     source: str
     figures: dict[str, Figure] = field(default_factory=dict[str, Any])
-    before: list[str] = field(default_factory=list[str])  # jobs that the drive has served
+    before: list[str] = field(default_factory=list[str])  # jobs that the drive serves first
+    served_by: str = ""  # a drive that serves all rows with this name, in order; else a new one does
     size: int = 0  # sectors of the drive, if it is a smaller one
 
     @property
@@ -69,10 +70,14 @@ class Real:
 
     @property
     def arguments(self) -> list[str]:
-        """david-sim bench's, but for the profile."""
+        """david-sim bench's, but for the profile and the jobs."""
         words = [word for option in self.options for word in ("--option", option)]
-        words += [word for job in self.before for word in ("--before", job)]
-        return [*words, *(["--size", str(self.size)] if self.size else []), "--job", self.words]
+        return [*words, *(["--size", str(self.size)] if self.size else [])]
+
+    @property
+    def jobs(self) -> list[str]:
+        """What the drive serves; the figures are of the last one."""
+        return [*self.before, self.words]
 
     @property
     def bad(self) -> bool:
@@ -145,6 +150,7 @@ def _measured(plot: FioPlot) -> list[Real]:
     pace = 1e6 / float(rows[1]["iops"]) - float(rows[1]["clat_mean_us"])
     history = _history(plot, points, pace) if plot.history else []
     result = []
+    served = 0  # points
     for depth in plot.depths:
         count = 6000 if plot.state == "as made" else 40000
         row = Real(
@@ -154,7 +160,8 @@ def _measured(plot: FioPlot) -> list[Real]:
         if history:
             at = points.index(rows[depth])
             row.words = re.sub(r"depth=\d+", f"depth={depth}", history[at])
-            row.before, row.size = history[:at], plot.history
+            row.before, row.size, row.served_by = history[served:at], plot.history, f"{plot.op}s"
+            served = at + 1
         for of, column in zip(COLUMNS, ("iops", "p50", "p90", "p99", "p99.9"), strict=True):
             limit = plot.limits.get(of) if depth in plot.limited and (depth, of) not in plot.known else None
             fitted = of in plot.limits and depth in plot.fitted
@@ -171,15 +178,28 @@ def rows_for(profile: str) -> list[Real]:
     return rows
 
 
+def _runs(rows: list[Real]) -> list[list[Real]]:
+    """The rows by the runs of david-sim that they share."""
+    runs: dict[tuple[str, ...], list[Real]] = {}
+    for row in rows:
+        runs.setdefault((row.served_by, *row.arguments), []).append(row)
+    return list(runs.values())
+
+
 def compare(profile: str, path: Path, run: Callable[..., dict[str, Any]]) -> list[Real]:
     """The profile's rows, with what the model makes of them. `run` runs david-sim bench."""
     rows = rows_for(profile)
-    for row in rows:
-        job = run("--profile", str(path), *row.arguments)["jobs"][0]
-        part = job["parts"][row.part][f"part{row.part}"]
-        for of, name in zip(COLUMNS, FIELDS, strict=True):
-            if of in row.figures:
-                row.figures[of].modelled = part.get(name) or job[name]
+    for served in _runs(rows):
+        words = [word for row in served for job in row.jobs for word in ("--job", job)]
+        keep = ["--keep-flash"] if served[0].served_by else []
+        jobs = run("--profile", str(path), *served[0].arguments, "--no-doubts", *keep, *words)["jobs"]
+        at = -1
+        for row in served:
+            at += len(row.jobs)
+            part = jobs[at]["parts"][row.part][f"part{row.part}"]
+            for of, name in zip(COLUMNS, FIELDS, strict=True):
+                if of in row.figures:
+                    row.figures[of].modelled = part.get(name) or jobs[at][name]
     return rows
 
 
