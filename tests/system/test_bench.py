@@ -134,6 +134,25 @@ def test_runs_are_all_combinations_and_their_ids_say_what_they_are() -> None:
     assert not {run.id for run in other} & {run.id for run in found}
 
 
+def test_no_two_variants_have_one_name(tmp_path: Path) -> None:
+    """The page has one figure for each name and seed: of two runs it would have the later one's."""
+    for sizes, said in (
+        (("1100000000000", "1100000512000"), ["1.1 TB", "1.100001 TB"]),
+        (("1T", "1000G", "10TB"), ["1.09951 TB", "1.07374 TB", "10 TB"]),
+        (("9223372036854775296", "9223372036854774784"),
+         ["9223372036854775296 bytes", "9223372036854774784 bytes"]),
+    ):
+        found = runs.expand(parse(DISK + f"size = {list(sizes)}\n" + WORK))
+        assert [run.variant for run in found] == said
+    text = (TREE / "profiles/hitachi-hds721010kla330.profile").read_text()
+    for name in ("c", "b, c"):
+        (tmp_path / f"{name}.profile").write_text(text)
+    namesakes = '[disk]\nprofile = ["c.profile", "b, c.profile"]\n' + "".join(
+        f'[[filesystem]]\ntype = "ext4"\nname = "{name}"\n' for name in ("a", "a, b"))
+    with pytest.raises(UserError, match="two variants would be called 'a, b, c'"):
+        runs.expand(spec.parse(namesakes + WORK, "a.toml", tmp_path))
+
+
 def tree_of(top: Path) -> list[tuple[str, int]]:
     files = [path for path in top.rglob("*") if path.is_file()]
     return sorted((str(path.relative_to(top)), path.stat().st_size) for path in files)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..drive import files
+from ..util import UserError
 from . import parts
 from .spec import Spec, short_name
 
@@ -47,13 +48,22 @@ def identified(described: Iterable[dict[str, Any]]) -> list[Run]:
     return [Run(one | {"parts": tree.parts(one)}) for one in described]
 
 
-def _variant(spec: Spec, profile: str, size: int | None, system: str) -> str:
+def _sizes_said(sizes: list[int | None]) -> list[str]:
+    """Each in as few digits, six or more, as tell them all apart; a page knows a variant by its name."""
+    for digits in range(6, 16):
+        said = [f"{(size or 0) / 1e12:.{digits}g} TB" for size in sizes]
+        if len(set(said)) == len(said):
+            return said
+    return [f"{size} bytes" for size in sizes]
+
+
+def _variant(spec: Spec, profile: str, size: str, system: str) -> str:
     """Only what differs between runs is named."""
     words = [system] if len(spec.file_systems) > 1 else []
     if len(spec.profiles) > 1:
         words.append(short_name(profile))
     if len(spec.sizes) > 1:
-        words.append(f"{(size or 0) / 1e12:g} TB")
+        words.append(size)
     return ", ".join(words) or system
 
 
@@ -64,10 +74,11 @@ def _profile_text(profile: str) -> str:
 def describe(spec: Spec) -> Iterator[dict[str, Any]]:
     """All runs, in the order of the spec, without their parts."""
     texts = {profile: _profile_text(profile) for profile in spec.profiles}
+    called = dict(zip(spec.sizes, _sizes_said(spec.sizes), strict=True))
     axes = itertools.product(spec.workloads, spec.profiles, spec.sizes, spec.file_systems, spec.seeds)
     for workload, profile, size, system, seed in axes:
         yield {
-            "variant": _variant(spec, profile, size, system.name),
+            "variant": _variant(spec, profile, called[size], system.name),
             "where": spec.where,
             "memory": spec.memory,
             "timeout": spec.timeout,
@@ -85,6 +96,19 @@ def describe(spec: Spec) -> Iterator[dict[str, Any]]:
         }
 
 
+def _refuse_namesakes(described: list[dict[str, Any]]) -> None:
+    """UserError if a page could not tell two runs apart: it would have the figures of one of them."""
+    seen: set[tuple[str, str, int]] = set()
+    for one in described:
+        key = (one["workload"]["name"], one["variant"], one["seed"])
+        if key in seen:
+            raise UserError(f"two variants would be called '{one['variant']}', and a page could not tell "
+                            "them apart; give a file system or a profile another name")
+        seen.add(key)
+
+
 def expand(spec: Spec) -> list[Run]:
     """All runs, in the order of the spec."""
-    return identified(describe(spec))
+    described = list(describe(spec))
+    _refuse_namesakes(described)
+    return identified(described)
