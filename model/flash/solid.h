@@ -89,6 +89,36 @@ static inline void drive_sums_add(struct drive_sums *sums, const struct drive_pa
 	sums->hits += parts->hit;
 }
 
+/* The same of a command of an arm: it has no die, channel and map. */
+static inline void drive_sums_add_arm(struct drive_sums *sums, const struct drive_parts *parts)
+{
+	struct drive_parts *sum = &sums->parts;
+
+	sum->overhead += parts->overhead;
+	sum->seek += parts->seek;
+	sum->rotation += parts->rotation;
+	sum->transfer += parts->transfer;
+	sum->flush += parts->flush;
+	sum->queued += parts->queued;
+	sum->fault += parts->fault;
+	sums->hits += parts->hit;
+}
+
+/* And of one without an arm: what faults add to it, the host adds to its request (disk.c). */
+static inline void drive_sums_add_solid(struct drive_sums *sums, const struct drive_parts *parts)
+{
+	struct drive_parts *sum = &sums->parts;
+
+	sum->overhead += parts->overhead;
+	sum->transfer += parts->transfer;
+	sum->flush += parts->flush;
+	sum->queued += parts->queued;
+	sum->die += parts->die;
+	sum->channel += parts->channel;
+	sum->map += parts->map;
+	sums->hits += parts->hit;
+}
+
 /* @parts are known but transfer, and are more than @total: what was hidden is no part. */
 void drive_parts_cut(struct drive_parts *parts, u64 total);
 

@@ -23,8 +23,12 @@
 
 #define NEVER		U64_MAX
 
+/* disk->host of a disk with faults */
+#define HOST_FAULTY	(HOST_BLK_MQ + 1)
+
 struct disk {
 	const struct profile *profile;
+	u8 host;			/* enum profile_host, or HOST_FAULTY */
 	struct nvme *nvme;		/* host = nvme: nothing else is used */
 	struct blk_mq *mq;		/* host = blk-mq: the same */
 	struct queue queue;
@@ -55,6 +59,7 @@ struct disk *disk_create(const struct profile *profile, struct ftl *ftl, gfp_t g
 	if (!disk)
 		return NULL;
 	disk->profile = profile;
+	disk->host = profile->host;
 	disk->unplug_at = NEVER;
 	if (profile->host == HOST_NVME) {
 		disk->nvme = nvme_create(profile, ftl, gfp);
@@ -394,21 +399,13 @@ void disk_unplug(struct disk *disk, struct disk_plug *plug, bool sleeps, u64 now
 		blk_mq_unplug(disk->mq, plug, sleeps, now);
 }
 
-static __always_inline void host_submit(struct disk *disk, struct disk_request *request, u64 now)
+static noinline void queue_submit(struct disk *disk, struct disk_request *request, u64 now)
 {
 	unsigned int direction = direction_of(request->op);
 	struct request_list *pending = &disk->pending[direction];
 	bool now_please = request->flags & DISK_SYNC || request->op == DISK_FLUSH;
 	u32 before;
 
-	if (disk->nvme) {
-		nvme_submit(disk->nvme, request, now);
-		return;
-	}
-	if (disk->mq) {
-		blk_mq_submit(disk->mq, request, now);
-		return;
-	}
 	disk_run_to(disk, now);
 	request->arrival = disk->now;
 	request->dispatch = NEVER;
@@ -450,7 +447,7 @@ static void disk_hold(struct disk *disk, struct disk_request *request)
 }
 
 /* Does @request fail without the drive? Then it is held until the host knows. */
-static noinline bool fails_at_once(struct disk *disk, struct disk_request *request, u64 now)
+static bool fails_at_once(struct disk *disk, struct disk_request *request, u64 now)
 {
 	struct fault_met met;
 
@@ -472,43 +469,67 @@ static noinline bool fails_at_once(struct disk *disk, struct disk_request *reque
 	return true;
 }
 
+static noinline void submit_with_faults(struct disk *disk, struct disk_request *request, u64 now)
+{
+	if ((request->sectors || request->op == DISK_FLUSH) && fails_at_once(disk, request, now))
+		return;
+	if (disk->nvme)
+		nvme_submit(disk->nvme, request, now);
+	else if (disk->mq)
+		blk_mq_submit(disk->mq, request, now);
+	else
+		queue_submit(disk, request, now);
+}
+
+/* This function and the two below only choose: so a host pays for no registers of another's. */
 void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 {
 	request->fault = FAULT_NONE;
-	if (unlikely(disk->faults) && (request->sectors || request->op == DISK_FLUSH) &&
-	    fails_at_once(disk, request, now))
-		return;
-	host_submit(disk, request, now);
+	if (disk->host == HOST_LINUX_2_6_23)
+		queue_submit(disk, request, now);
+	else if (disk->host == HOST_BLK_MQ)
+		blk_mq_submit(disk->mq, request, now);
+	else if (disk->host == HOST_NVME)
+		nvme_submit(disk->nvme, request, now);
+	else
+		submit_with_faults(disk, request, now);
 }
 
-static __always_inline u64 host_next_event(const struct disk *disk)
+static noinline u64 queue_next_event(const struct disk *disk)
 {
-	if (disk->nvme)
-		return nvme_next_event(disk->nvme);
-	if (disk->mq)
-		return blk_mq_next_event(disk->mq);
 	return disk->done.first ? disk->done.first->completion : next_event(disk);
 }
 
-static __always_inline struct disk_request *host_advance(struct disk *disk, u64 now)
+static noinline struct disk_request *queue_advance(struct disk *disk, u64 now)
 {
 	struct disk_request *done;
 
-	if (disk->nvme)
-		return nvme_advance(disk->nvme, now);
-	if (disk->mq)
-		return blk_mq_advance(disk->mq, now);
 	disk_run_to(disk, now);
 	done = disk->done.first;
 	disk->done = (struct request_list){ };
 	return done;
 }
 
+static noinline u64 next_event_with_faults(const struct disk *disk)
+{
+	u64 next;
+
+	if (disk->nvme)
+		next = nvme_next_event(disk->nvme);
+	else if (disk->mq)
+		next = blk_mq_next_event(disk->mq);
+	else
+		next = queue_next_event(disk);
+	return disk->held.first ? min(next, disk->held.first->completion) : next;
+}
+
 u64 disk_next_event(const struct disk *disk)
 {
-	u64 next = host_next_event(disk);
-
-	return unlikely(disk->held.first) ? min(next, disk->held.first->completion) : next;
+	if (disk->host == HOST_LINUX_2_6_23)
+		return queue_next_event(disk);
+	if (disk->host == HOST_BLK_MQ)
+		return blk_mq_next_event(disk->mq);
+	return disk->host == HOST_NVME ? nvme_next_event(disk->nvme) : next_event_with_faults(disk);
 }
 
 /*
@@ -533,10 +554,16 @@ static void hold_longer(struct disk *disk, struct disk_request *request)
 
 static noinline struct disk_request *advance_with_faults(struct disk *disk, u64 now)
 {
-	struct request_list over = { };
 	struct disk_request *request, *next;
+	struct request_list over = { };
 
-	for (request = host_advance(disk, now); request; request = next) {
+	if (disk->nvme)
+		request = nvme_advance(disk->nvme, now);
+	else if (disk->mq)
+		request = blk_mq_advance(disk->mq, now);
+	else
+		request = queue_advance(disk, now);
+	for (; request; request = next) {
 		next = request->next;
 		hold_longer(disk, request);
 	}
@@ -547,7 +574,13 @@ static noinline struct disk_request *advance_with_faults(struct disk *disk, u64 
 
 struct disk_request *disk_advance(struct disk *disk, u64 now)
 {
-	return unlikely(disk->faults) ? advance_with_faults(disk, now) : host_advance(disk, now);
+	if (disk->host == HOST_LINUX_2_6_23)
+		return queue_advance(disk, now);
+	if (disk->host == HOST_BLK_MQ)
+		return blk_mq_advance(disk->mq, now);
+	if (disk->host == HOST_NVME)
+		return nvme_advance(disk->nvme, now);
+	return advance_with_faults(disk, now);
 }
 
 static struct drive *drive_of(const struct disk *disk)
@@ -558,6 +591,7 @@ static struct drive *drive_of(const struct disk *disk)
 void disk_set_faults(struct disk *disk, struct faults *faults)
 {
 	disk->faults = faults;
+	disk->host = HOST_FAULTY;
 	if (drive_of(disk))
 		drive_set_faults(drive_of(disk), faults, 0);
 }

@@ -104,7 +104,7 @@ static void nvme_finish(struct nvme *nvme, struct solid_command *command)
 	nvme->free = command;
 	nvme->used--;
 	if (nvme->sums)
-		drive_sums_add(nvme->sums, &command->parts);
+		drive_sums_add_solid(nvme->sums, &command->parts);
 	if (request_ended(request, &command->parts, command->parts.cached, nvme->now))
 		request_list_append(&nvme->done, request);
 	while (nvme->pending.first && nvme_send_all(nvme, nvme->pending.first))

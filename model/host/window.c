@@ -350,12 +350,6 @@ void window_send_flush(struct window *window, struct disk_command *command, u64 
 	window_serve(window, command);
 }
 
-static void window_count(struct window *window)
-{
-	if (window->sums)
-		drive_sums_add(window->sums, &window->parts);
-}
-
 static struct disk_command *advance_solid(struct window *window)
 {
 	struct solid_command *done = solid_advance(window->solid, window->now);
@@ -367,7 +361,8 @@ static struct disk_command *advance_solid(struct window *window)
 	window->under_way--;
 	window->flushing = false;
 	window->parts = done->parts;
-	window_count(window);
+	if (window->sums)
+		drive_sums_add_solid(window->sums, &window->parts);
 	return done->owner;
 }
 
@@ -379,6 +374,7 @@ struct disk_command *window_advance(struct window *window, u64 now)
 	if (window->solid)
 		return advance_solid(window);
 	window->active = NULL;
-	window_count(window);
+	if (window->sums)
+		drive_sums_add_arm(window->sums, &window->parts);
 	return command;
 }
