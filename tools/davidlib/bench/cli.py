@@ -11,9 +11,9 @@ from ..command import Commands
 from ..sizes import format_size
 from ..util import DAVID, UserError
 from ..workload.kinds import KINDS, Bytes
-from . import localhost, loop, prepare, spec
+from . import localhost, loop, precheck, prepare, spec
 from .results import Results
-from .runs import expand
+from .runs import expand, programs
 
 EXAMPLE = """\
 # Which file system for mail on a disk of 20 TB?
@@ -88,12 +88,16 @@ def bench(args: argparse.Namespace) -> int:
         raise UserError("bench: --quick and --only are about `bench paper`")
     found, text = read_spec(args)
     results = Results(output_of(args))
+    precheck.check(found)
     if args.list:
-        return loop.list_runs(results, expand(found))
+        runs, most = expand(found), 1 if found.where == "here" else loop.cpus()
+        loop.list_runs(results, runs)
+        print(loop.summary(results, runs, args.workers or most))
+        return 0
     if found.where == "here":
         localhost.ready(args)
     prepare.become()
-    for name in {name for workload in found.workloads for name in KINDS[workload.kind].built}:
+    for name in programs(found):
         build.ensure(name)  # in a lab nothing is built
     if found.where != "here":
         prepare.labs("vm" if found.where == "vm" else "uml")

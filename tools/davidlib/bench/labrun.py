@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,10 @@ def _once(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """A run's description in, what came of it out."""
-    json.dump(execute(json.load(sys.stdin)), sys.stdout)
+    """A run's description in; what came of it out, and how long it took, in seconds of real time."""
+    run, begin = json.load(sys.stdin), time.monotonic()
+    came = execute(run)
+    json.dump(came | {"took": time.monotonic() - begin}, sys.stdout)
     return 0
 
 

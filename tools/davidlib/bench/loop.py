@@ -12,6 +12,7 @@ from collections import Counter
 from typing import Any
 
 from ..util import FAILED, say
+from . import durations
 from .results import Results, environment
 from .runs import Run
 
@@ -26,6 +27,7 @@ class Progress:
         self.results, self.total = results, total
         self.good = 0
         self.failed: list[str] = []
+        self.took: list[tuple[Run, float]] = []
         self.start = time.monotonic()
 
     def seconds(self) -> float:
@@ -35,6 +37,7 @@ class Progress:
         if "text" in came:
             self.results.add(run, came["text"])
             self.good += 1
+            self.took += [(run, came["took"])] if "took" in came else []
         else:
             self.failed.append(f"{run.id}: {came['error']}")
             say(f"bench: run failed: {self.failed[-1]}")
@@ -61,8 +64,23 @@ def list_runs(results: Results, runs: list[Run]) -> int:
     why = reasons(results, runs)
     for run in runs:
         state = "there" if run.id not in why else f"to do: {why[run.id]}" if why[run.id] else "to do"
-        print(f"{run.id}  {state}")
+        factors = run.described.get("factors")
+        print(f"{run.id}  {state}" + (f"  [{run.variant}]" if factors else ""))
     return 0
+
+
+def summary(results: Results, runs: list[Run], workers: int) -> str:
+    """What differs between the runs, and about how long those take that are not there."""
+    values: dict[str, dict[str, None]] = {}
+    for run in runs:
+        told = run.described
+        words = {"workload": told["workload"]["name"]} | told.get("factors", {}) | {"seed": str(told["seed"])}
+        for name, word in words.items():
+            values.setdefault(name, {})[word] = None
+    lines = [f"{name}: {', '.join(words)}" for name, words in values.items() if len(words) > 1]
+    todo = list({run.id: run for run in runs if not results.has(run)}.values())
+    left = durations.said(todo, workers, durations.load())
+    return "\n".join([*lines, f"{len(runs)} runs, {len(todo)} to be done: {left}"])
 
 
 def _say_why(why: dict[str, str]) -> None:
@@ -84,7 +102,10 @@ def do(args: argparse.Namespace, results: Results, runs: list[Run], most: int,
     say(f"bench: {len(runs)} runs, {there} of them are there; results in {results.top}")
     _say_why(why)
     if todo:
-        run_all(todo, progress, args.scheduler, workers)
+        try:
+            run_all(todo, progress, args.scheduler, workers)
+        finally:
+            durations.note(progress.took)
         where = args.scheduler or f"{workers} of this machine"
         results.note(environment(sys.argv[1:], progress.seconds(), where))
     loaded = results.load()

@@ -195,7 +195,8 @@ def content(run: Described) -> str:
     work, system = run["workload"], run["file_system"]
     named = files_of(run)
     params = {key: value for key, value in work.get("params", {}).items() if key not in named}
-    left_out = ("variant", "timeout", "profile", "profile_text", "profiles", "built", "module", "parts")
+    left_out = ("variant", "factors", "timeout", "profile", "profile_text", "profiles", "built", "module",
+                "parts")
     what = {key: value for key, value in run.items() if key not in left_out} | {
         "file_system": {key: value for key, value in system.items() if key != "name"},
         "workload": {"kind": work["kind"], "params": params},

@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from ..drive import files
 from ..util import UserError
+from ..workload.kinds import KINDS
 from . import parts
-from .spec import Spec, short_name
+from .dimensions import variant
+from .disks import Disk, short_name
+from .spec import FileSystem, Spec
+from .works import Workload
 
 
 @dataclass(frozen=True)
@@ -48,52 +50,37 @@ def identified(described: Iterable[dict[str, Any]]) -> list[Run]:
     return [Run(one | {"parts": tree.parts(one)}) for one in described]
 
 
-def _sizes_said(sizes: list[int | None]) -> list[str]:
-    """Each in as few digits, six or more, as tell them all apart; a page knows a variant by its name."""
-    for digits in range(6, 16):
-        said = [f"{(size or 0) / 1e12:.{digits}g} TB" for size in sizes]
-        if len(set(said)) == len(said):
-            return said
-    return [f"{size} bytes" for size in sizes]
+def programs(spec: Spec) -> set[str]:
+    """Those of the tree that its runs call."""
+    return {name for workload in spec.workloads for name in KINDS[workload.kind].built}
 
 
-def _variant(spec: Spec, profile: str, size: str, system: str) -> str:
-    """Only what differs between runs is named."""
-    words = [system] if len(spec.file_systems) > 1 else []
-    if len(spec.profiles) > 1:
-        words.append(short_name(profile))
-    if len(spec.sizes) > 1:
-        words.append(size)
-    return ", ".join(words) or system
-
-
-def _profile_text(profile: str) -> str:
-    return (Path(profile) if "/" in profile else files.path_of(profile)).read_text()
+def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, seed: int) -> dict[str, Any]:
+    factors = {**system.factors, **disk.factors, **workload.factors}
+    return {
+        "variant": variant(factors) or system.name,
+        "factors": factors,
+        "where": spec.where,
+        "memory": spec.memory,
+        "timeout": spec.timeout,
+        "profile": short_name(disk.profile),
+        "profile_text": disk.text,
+        "profile_options": list(disk.profile_options),
+        "size": disk.size,
+        "backing": spec.backing,
+        "classify": spec.classify,
+        "options": spec.options,
+        "file_system": {"type": system.type, "name": system.name, "mkfs": list(system.mkfs),
+                        "mount": system.mount},
+        "workload": {"kind": workload.kind, "name": workload.name, "params": workload.of_seed(seed)},
+        "seed": seed,
+    }
 
 
 def describe(spec: Spec) -> Iterator[dict[str, Any]]:
     """All runs, in the order of the spec, without their parts."""
-    texts = {profile: _profile_text(profile) for profile in spec.profiles}
-    called = dict(zip(spec.sizes, _sizes_said(spec.sizes), strict=True))
-    axes = itertools.product(spec.workloads, spec.profiles, spec.sizes, spec.file_systems, spec.seeds)
-    for workload, profile, size, system, seed in axes:
-        yield {
-            "variant": _variant(spec, profile, called[size], system.name),
-            "where": spec.where,
-            "memory": spec.memory,
-            "timeout": spec.timeout,
-            "profile": short_name(profile),
-            "profile_text": texts[profile],
-            "profile_options": spec.profile_options,
-            "size": size,
-            "backing": spec.backing,
-            "classify": spec.classify,
-            "options": spec.options,
-            "file_system": {"type": system.type, "name": system.name, "mkfs": list(system.mkfs),
-                            "mount": system.mount},
-            "workload": {"kind": workload.kind, "name": workload.name, "params": workload.params},
-            "seed": seed,
-        }
+    for axes in itertools.product(spec.workloads, spec.disks, spec.file_systems, spec.seeds):
+        yield _of(spec, *axes)
 
 
 def _refuse_namesakes(described: list[dict[str, Any]]) -> None:

@@ -152,12 +152,17 @@ def fio_seed(seed: int) -> int:
     return int.from_bytes(hashlib.sha256(f"fio {seed}".encode()).digest()[:4])
 
 
-def _job_file(top: str, params: dict[str, Any], seed: int, *more: str) -> None:
+def text(top: str, job: str, seed: int, *more: str) -> str:
+    """What fio is given: the job, and what bench decides."""
     place = f"filename={top}" if top.startswith("/dev/") else f"directory={top}"
     # randrepeat is on by default, and then fio does not look at randseed for its offsets.
     chosen = ("randrepeat=0", f"randseed={fio_seed(seed)}")
     ours = ("[global]", place, "clocksource=clock_gettime", *chosen, *more)
-    Path(JOB).write_text("\n".join((*ours, params["job"], "")))
+    return "\n".join((*ours, job, ""))
+
+
+def _job_file(top: str, params: dict[str, Any], seed: int, *more: str) -> None:
+    Path(JOB).write_text(text(top, params["job"], seed, *more))
 
 
 def _call_fio() -> str:

@@ -86,7 +86,7 @@ KINDS: dict[str, Kind] = {
     "sequential-read": _blocks("sequential blocks", MIB),
     "sequential-write": _blocks("sequential blocks", MIB),
     "random-read": _blocks("blocks anywhere", 4 * KIB, files=SPREAD),
-    "random-write": _blocks("blocks anywhere", 4 * KIB, files=SPREAD),
+    "random-write": _blocks("blocks anywhere; sync = 1: each with fdatasync", 4 * KIB, sync=0, files=SPREAD),
     "mixed": _blocks("random reads and writes", 4 * KIB, reads=70, sync=0, files=SPREAD),
     "database": _blocks("random overwrites, each with fdatasync, and reads", 8 * KIB, reads=50, sync=1),
     "metadata": Kind("empty files: create, stat, rename, delete", {"files": 2000, "width": 100},

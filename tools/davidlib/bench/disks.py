@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+"""[disk] of a question: the fake disks that its runs are on, one for each combination of what it lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+from ..drive import files, profileword
+from .dimensions import Factors, Level, double, points
+from .tables import SpecError, Table
+
+KEYS = ("profile", "size", "backing", "classify", "profile-option", "option", "precondition")
+CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
+PRECONDITIONS = ("fresh", "sequential", "random")
+
+
+@dataclass(frozen=True)
+class Disk:
+    profile: str  # a name of profiles/, or a file's path
+    text: str  # of the profile
+    size: int | None  # bytes; None: the drive's own
+    profile_options: tuple[str, ...] = ()
+    factors: Factors = field(default_factory=dict)
+
+
+def short_name(profile: str) -> str:
+    """What a page calls a drive: a name of profiles/, or of a file what stands before the dot."""
+    return Path(profile).stem if "/" in profile else profile
+
+
+def size_word(size: int) -> str:
+    """As drives are sold, with all digits: two sizes are two variants."""
+    unit, name = (10**12, "TB") if size >= 10**12 else (10**9, "GB") if size >= 10**9 else (10**6, "MB")
+    return f"{(Decimal(size) / unit).normalize():f} {name}"
+
+
+def _no_such(table: Table, key: str, what: str, known: list[str]) -> SpecError:
+    return table.wrong(key, f"{key}: there is no {what}; there are {', '.join(known)}")
+
+
+def _profile(table: Table, name: str, base: Path) -> str:
+    """A name of profiles/, or a file, from the spec's own place."""
+    if name in files.names():
+        return name
+    path = base / name
+    if not path.is_file():
+        raise _no_such(table, "profile", f"profile '{name}'", files.names())
+    return str(path.resolve())
+
+
+def _profiles(table: Table, base: Path) -> list[str]:
+    found = [_profile(table, name, base) for name in table.several("profile", str, [])]
+    names = list(map(short_name, found))
+    for name in names:
+        if names.count(name) > 1:
+            raise table.wrong("profile", f"profile: two of them are called {name}, and a page could not tell "
+                              "them apart; copy one to a file of another name")
+    if not found:
+        raise table.wrong("profile", f"[disk] has no profile; there are {', '.join(files.names())}")
+    return found
+
+
+def _sizes(table: Table) -> list[Level]:
+    sizes = [(word, table.bytes_of("size", word)) for word in table.several("size", str, [])]
+    if twice := double(Level(word, size) for word, size in sizes[::-1]):
+        raise table.wrong("size", f"size: {twice} is there twice, once in another word")
+    return [Level(size_word(size), size) for _, size in sizes] or [Level("", None)]
+
+
+def _preconditions(table: Table) -> list[Level]:
+    words = table.several("precondition", str, [])
+    for word in words:
+        if word not in PRECONDITIONS:
+            known = ", ".join(PRECONDITIONS)
+            raise table.wrong("precondition", f"precondition = {word!r}: not one of {known}")
+    return [Level(word, (f"precondition={word}",)) for word in words]
+
+
+def _options(table: Table) -> list[Level]:
+    return [Level(" ".join(words) or "profile as it is", words) for words in table.sets("profile-option")]
+
+
+def is_ssd(text: str) -> bool:
+    return "kind=ssd" in profileword.parse(text, "profile").items
+
+
+def _text(profile: str) -> str:
+    return (Path(profile) if "/" in profile else files.path_of(profile)).read_text()
+
+
+def read(table: Table, base: Path) -> Iterator[Disk]:
+    """All of them. What an SSD has had before is no dimension of a disk that rotates."""
+    profiles, conditions = _profiles(table, base), _preconditions(table)
+    shared = {"size": _sizes(table), "profile-option": _options(table)}
+    texts = {profile: _text(profile) for profile in profiles}
+    if conditions and not any(map(is_ssd, texts.values())):
+        raise table.wrong("precondition", "precondition: only an SSD has one, and there is none")
+    for profile, text in texts.items():
+        mine = conditions if is_ssd(text) and conditions else [Level("", ())]
+        drive = {"drive": short_name(profile)} if len(profiles) > 1 else {}
+        for values, factors in points(shared | {"precondition": mine}):
+            options = (*values["profile-option"], *values["precondition"])
+            yield Disk(profile, text, values["size"], options, drive | factors)

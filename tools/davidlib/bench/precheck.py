@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What only programs know of a question, asked of them before a lab starts: david-sim about options of a
+profile, fio about a job, mkfs about its words, on an empty file of the disk's size.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from .. import build, filesystems
+from ..drive import profileword
+from ..sizes import SECTOR
+from ..workload import fiojob
+from . import mountoptions
+from .disks import Disk, short_name
+from .spec import NO_FILE_SYSTEM, FileSystem, Spec, SpecError
+
+# An empty file may be larger there than on ext4.
+SPARSE = "/dev/shm"
+# They say what they would do, and write nothing; the others write a few MB.
+DRY = {"mkfs.ext2": "-n", "mkfs.ext3": "-n", "mkfs.ext4": "-n", "mkfs.xfs": "-N"}
+# Of larger ones it writes too much for a look: 700 MB for 15 TB.
+MOST_OF_F2FS = 1 << 40
+SECONDS = 60
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=SECONDS)
+
+
+def size_of(disk: Disk) -> int:
+    """Bytes; 0 if the profile does not say."""
+    return disk.size or profileword.parse(disk.text, disk.profile).capacity()
+
+
+def _profiles(spec: Spec) -> None:
+    """Each drive with its options, and as large as is asked for."""
+    sim = str(build.ensure("david-sim"))
+    for disk in spec.disks:
+        if not disk.profile_options:
+            continue
+        size = ["--sectors", str(disk.size // SECTOR)] if disk.size else []
+        options = [word for option in disk.profile_options for word in ("--option", option)]
+        with tempfile.NamedTemporaryFile("w", suffix=".profile") as file:
+            file.write(disk.text)
+            file.flush()
+            done = _run(sim, "profile", "show", file.name, "--word", *size, *options)
+            said = done.stderr.strip().replace(f"{file.name}: ", "").replace(file.name, disk.profile)
+        if done.returncode:
+            raise spec.source.wrong("disk", 0, "profile-option",
+                                    f"profile-option: {short_name(disk.profile)}: {said}")
+
+
+def _fio(spec: Spec) -> None:
+    """fio's own parser."""
+    jobs = {work.of_seed(spec.seeds[0])["job"]: work.number for work in spec.workloads if work.kind == "fio"}
+    for job, number in jobs.items():
+        if not shutil.which("fio"):
+            raise spec.source.wrong("workload", number, "kind", "kind = 'fio': fio is not installed here; "
+                                    "run tools/setup bench")
+        with tempfile.NamedTemporaryFile("w", suffix=".fio") as file:
+            file.write(fiojob.text("/tmp", job, spec.seeds[0]))
+            file.flush()
+            done = _run("fio", "--parse-only", file.name)
+        if done.returncode:
+            lines = (line.strip() for line in (done.stderr + done.stdout).splitlines())
+            said = "; ".join(filter(None, lines))
+            raise spec.source.wrong("workload", number, "job", f"job: {said[:400]}")
+
+
+def _mkfs_mistake(system: FileSystem, size: int) -> str:
+    words = filesystems.FILE_SYSTEMS[system.type].mkfs
+    program = words[0]
+    if not shutil.which(program) or (system.type == "f2fs" and size > MOST_OF_F2FS):
+        return ""
+    with tempfile.NamedTemporaryFile(dir=SPARSE) as file:
+        file.truncate(size)
+        dry = [DRY[program]] if program in DRY else []
+        done = _run(*words, *dry, *system.mkfs, file.name)
+        said = (done.stderr.strip() or done.stdout.strip()).replace(file.name, "the disk")
+    return said.splitlines()[0] if done.returncode and said else ""
+
+
+def _systems(spec: Spec) -> None:
+    """Words for mkfs and mount. Of mkfs alone it is known what it takes."""
+    sizes = {size for disk in spec.disks if (size := size_of(disk))}
+    for system in spec.file_systems:
+        if system.type == NO_FILE_SYSTEM:
+            continue
+        # Another kernel may have more options.
+        if system.mount and spec.where != "here" and (why := mountoptions.mistake(system.type, system.mount)):
+            raise spec.source.wrong("filesystem", system.number, "mount", f"mount = {system.mount!r}: {why}")
+        for size in sorted(sizes) if system.mkfs else ():
+            if why := _mkfs_mistake(system, size):
+                raise spec.source.wrong("filesystem", system.number, "mkfs", f"mkfs: {why}")
+
+
+def check(spec: Spec) -> None:
+    """SpecError names the line."""
+    checks: tuple[Callable[[Spec], None], ...] = (_profiles, _fio, _systems)
+    for one in checks:
+        try:
+            one(spec)
+        except subprocess.TimeoutExpired as error:
+            raise SpecError(f"{spec.source.path}: {Path(error.cmd[0]).name} did not end in {SECONDS} "
+                            f"s") from None
