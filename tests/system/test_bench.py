@@ -756,7 +756,8 @@ def test_metadata_far_away_is_no_place_where_requests_lay(lab, name: str) -> Non
 @pytest.mark.lab(LAB, "full")
 def test_a_run_whose_store_is_too_small_fails_and_leaves_nothing(lab) -> None:
     found = lab.labs.wait(LAB, {"run": "full"})
-    assert found and found["error"] and not found["left"], found
+    assert found and "; of the disk: store: full: writes failed" in found["error"], found
+    assert not found["left"], found
 
 
 @pytest.mark.lab(LAB)
@@ -1163,3 +1164,16 @@ def test_the_verdict_names_a_run_that_is_not_valid() -> None:
     bad["result"]["wrong"] = ["no space: 3"]
     assert answer.verdict([good])[0] is True
     assert answer.verdict([good, bad]) == (False, "1 of 2 runs are not valid. two: no space: 3")
+
+
+def test_the_verdict_says_how_many_requests_the_drives_faults_failed() -> None:
+    """A program may go on after an error, as dd does with conv=noerror, and btrfs with its second copy."""
+    good = json.loads(result_of(1, 1.0)) | {"id": "one"}
+    assert answer.verdict([good])[1].endswith("when modelled, none failed.")
+    bad = copy.deepcopy(good) | {"id": "two"}
+    faults = {"media_read": 3, "media_write": 1, "timeout": 0, "gone": 0, "slowed": 7, "moved": 9}
+    bad["result"]["stats"]["faults"] = faults
+    said = "All 2 runs are valid: requests came when modelled, and 4 of them failed, in 1 of the runs, as "
+    assert answer.verdict([good, bad]) == (True, said + "the drive's faults made them.")
+    bad["result"]["stats"]["faults"] = dict.fromkeys(("media_read", "gone"), 0) | {"slowed": 5}
+    assert answer.verdict([good, bad])[1].endswith("none failed.")

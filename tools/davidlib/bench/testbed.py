@@ -280,6 +280,21 @@ def clean_up() -> None:
     shutil.rmtree(trees.SCRATCH, ignore_errors=True)
 
 
+def said_of_disk() -> str:
+    """What is wrong with the disk of a run that failed: what a program saw of it was an error of I/O."""
+    if not dm.exists(NAME):
+        return ""
+    try:
+        now = figures()
+    except UserError:
+        return ""
+    said = [f"{finding.what}: {finding.text}" for finding in check.findings(now)
+            if not finding.good and finding.what != "times"]
+    if failed := doubts.failed_by_drive(now):
+        said.append(f"{failed} requests failed by the drive's faults")
+    return f"; of the disk: {', '.join(said)}" if said else ""
+
+
 def phases(run: dict[str, Any]) -> dict[str, Any]:
     # What is not ours is not removed.
     if dm.exists(NAME):
@@ -292,6 +307,8 @@ def phases(run: dict[str, Any]) -> dict[str, Any]:
         top = make_file_system(run)
         fill(run, top)
         return measure(run, top)
+    except ERRORS as error:
+        raise RunFailed(f"{error}{said_of_disk()}") from None
     finally:
         clean_up()
 

@@ -176,11 +176,20 @@ def missing(runs: list[dict[str, Any]], asked: list[dict[str, Any]]) -> str:
             "The same command of 'david bench' makes them.")
 
 
+def _failed(runs: list[dict[str, Any]]) -> str:
+    """How many requests the faults failed that the question gave its drives: such a run is what was asked."""
+    counts = [doubts.failed_by_drive(one["result"]["stats"]) for one in runs]
+    if not any(counts):
+        return "none failed"
+    having = sum(map(bool, counts))
+    return f"and {sum(counts)} of them failed, in {having} of the runs, as the drive's faults made them"
+
+
 def verdict(runs: list[dict[str, Any]]) -> tuple[bool, str]:
     """Of all runs: are the times to be believed, and was anything else wrong?"""
     wrong = [(one["id"], text) for one in runs for text in one["result"]["wrong"]]
     if not wrong:
         count = "The one run is" if len(runs) == 1 else f"All {len(runs)} runs are"
-        return True, f"{count} valid: requests came when modelled, none failed."
+        return True, f"{count} valid: requests came when modelled, {_failed(runs)}."
     name, text = wrong[0]
     return False, f"{len({name for name, _ in wrong})} of {len(runs)} runs are not valid. {name}: {text}"
