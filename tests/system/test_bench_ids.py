@@ -473,6 +473,18 @@ def test_the_page_names_what_the_figures_are_of(tmp_path: Path) -> None:
     assert f"kernel {kernel}; mkfs.ext4 1.47.0; {DRIVE}: {GRADED}." == origin.sentence(loaded)
 
 
+def test_what_the_question_has_changed_of_a_drive_stands_with_the_drive(tmp_path: Path) -> None:
+    """Its grades are of the profile: of an rpm that the question sets nothing is published."""
+    results, _ = sweep(tmp_path)
+    loaded = results.load()
+    for one in loaded:
+        one["run"] |= {"profile_options": ["rpm=3600"], "size": 1 << 40,
+                       "options": ["store=memory", "faults=slow:factor=5"]}
+    drive = f"{DRIVE} with size=1099511627776, rpm=3600, faults=slow:factor=5"
+    assert f"; {drive}: {GRADED}." in origin.sentence(loaded)
+    assert f"drive {drive}" in {name for name, _, _ in origin.rows(loaded)}
+
+
 def test_the_tables_have_the_digests_and_the_versions(tmp_path: Path) -> None:
     results, _ = sweep(tmp_path)
     loaded = results.load()

@@ -12,14 +12,25 @@ Rows = list[list[str]]
 GROUPS = {"lab": "lab: configuration, patches, start", "machine": "kernel and module", "model": "model/",
           "classifier": "classifier/", "dm-david": "dm-david/", "program": "programs of the tree"}
 HEAD = ["what", "was", "digest"]
+FAILS = ("faults=", "age=")  # of the options: they change what the drive does
 
 
 def _unlike(rows: Rows) -> Rows:
     return [list(row) for row in dict.fromkeys(map(tuple, rows))]
 
 
+def _changed(one: dict[str, Any]) -> str:
+    """What the question has set in place of the profile's own, of which the grades tell; and what fails."""
+    run = one["run"]
+    said = [f"size={run['size']}"] if run.get("size") else []
+    said += run.get("profile_options", [])
+    said += [word for word in run.get("options", []) if word.startswith(FAILS)]
+    return f" with {', '.join(said)}" if said else ""
+
+
 def _drives(one: dict[str, Any]) -> Rows:
-    return [[f"drive {name}", one["drive"], value] for name, value in one["run"]["parts"]["profile"].items()]
+    return [[f"drive {name}{_changed(one)}", one["drive"], value]
+            for name, value in one["run"]["parts"]["profile"].items()]
 
 
 def _work(one: dict[str, Any]) -> Rows:
@@ -48,5 +59,6 @@ def sentence(runs: list[dict[str, Any]]) -> str:
     kernels = ", ".join(dict.fromkeys(map(kernel_of, runs)))
     versions = {name: value for one in runs for name, value in one["versions"].items() if name != "kernel"}
     said = [f"kernel {kernels}", *(f"{name} {value}" for name, value in sorted(versions.items()))]
-    drives = dict.fromkeys((one["run"].get("profile"), one["drive"]) for one in runs if one["drive"])
+    drives = dict.fromkeys((f"{one['run'].get('profile')}{_changed(one)}", one["drive"])
+                           for one in runs if one["drive"])
     return "; ".join([*said, *(f"{name}: {graded}" for name, graded in drives)]) + "."
