@@ -997,13 +997,15 @@ def test_places_that_were_written_again_and_again_are_a_doubt(pages: int, rate: 
                                                               share: float | None) -> None:
     """Of a disk, whatever lies between these places; 4,000 pages were written while the rate settled."""
     part = {"reach": {"pages": 10, "first": 0, "end": 10**6, "most_first": 0, "most_end": 10**6},
-            "target_sectors": 10**6}
+            "target_sectors": 10**6, "read_pages": 0, "modelled": {"read": 0, "write": 4000},
+            "flash": {"empty_reads": 0, "map_reads": 0}}
     warm = {"reach": {"pages": pages}, "sectors": {"write": 8 * 4000}}
-    media = types.SimpleNamespace(media_rate=rate)
+    media = types.SimpleNamespace(media_rate=rate, map_misses=0.0)
     # With steady, and without.
     whole = part | warm | {"reach": part["reach"] | warm["reach"]}
     for span, before in ((part, warm), (whole, None)):
-        seen = types.SimpleNamespace(part=span, is_random=True, warm=before, limits=media)
+        seen = types.SimpleNamespace(part=span, is_random=True, warm=before, limits=media,
+                                     record=record.Record())
         found = list(doubts._short_stroke(seen))  # type: ignore[arg-type]
         assert [doubt["share"] for doubt in found] == ([] if share is None else [share])
 
@@ -1078,6 +1080,28 @@ def test_how_often_flash_is_written_until_it_is_settled(past: str, fill: str, ti
     word = f"kind=ssd;precondition={past};precondition_fill={fill};write_buffer=8MiB"
     assert limits.parse(word).rewrites == times
     assert limits.parse(word.replace("kind=ssd", "kind=memory")).rewrites == 0
+
+
+@pytest.mark.parametrize(("map_reads", "share"), [(940, None), (900, None), (500, 0.472), (3, 0.997)])
+def test_small_files_all_over_an_ssd_have_its_map_in_memory(map_reads: int, share: float | None) -> None:
+    """Of a Toshiba RC100: 24 GB of 480 GB are in memory, so of 100 requests at random 95 read the map."""
+    shown = subprocess.run([str(build.ensure("david-sim")), "profile", "show", "toshiba-rc100-480", "--word"],
+                           capture_output=True, text=True, check=True)
+    found = limits.parse(shown.stdout)
+    assert found.map_misses == pytest.approx(1 - 24 * 2**30 / 480.1e9, abs=1e-4)
+    assert limits.parse(shown.stdout.replace("map_cache=49152", "map_cache=0")).map_misses == 0
+    reach = {"pages": 1, "most_first": 0, "most_end": 99}
+    part = {"modelled": {"read": 900, "write": 200}, "read_pages": 1000, "target_sectors": 100,
+            "reach": reach, "flash": {"map_reads": map_reads, "empty_reads": 0}}
+    done = record.Record()
+    done.in_order = 100
+    seen = types.SimpleNamespace(part=part, warm=None, record=done, limits=found, is_random=True)
+    said = list(doubts._short_stroke(seen))  # type: ignore[arg-type]
+    assert [doubt["share"] for doubt in said] == ([] if share is None else [pytest.approx(share, abs=1e-3)])
+    part["flash"]["empty_reads"] = 1000
+    assert len(list(doubts._short_stroke(seen))) == (map_reads < 100)  # type: ignore[arg-type]
+    seen.is_random = False
+    assert not list(doubts._short_stroke(seen))  # type: ignore[arg-type]
 
 
 def test_a_file_systems_own_writes_beside_reads_are_no_doubt() -> None:

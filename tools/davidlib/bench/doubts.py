@@ -235,6 +235,20 @@ def _trend(seen: Seen) -> Iterator[Doubt]:
                          f"at {warming['before']:.4g} a second, and these at {rate:.4g} (more operations)")
 
 
+def _map_in_memory(seen: Seen) -> Iterator[Doubt]:
+    """Files that lie all over an SSD need few pages of its map, if they are small. Requests of pages that
+    were never written need none, and those in order that of the request before."""
+    part, pages = seen.part, max(seen.part["read_pages"], 1)
+    written = 1 - min(part["flash"]["empty_reads"] / pages, 1.0)
+    reads = max(part["modelled"]["read"] - seen.record.in_order, 0)
+    asked = seen.limits.map_misses * (written * reads + part["modelled"]["write"])
+    share = 1 - part["flash"]["map_reads"] / asked if asked else 0.0
+    if share >= LEAST:
+        yield _doubt("short_stroke", share, f"the drive read its map {part['flash']['map_reads']} times, and "
+                     f"for as many requests on all of the disk it reads it {asked:.0f} times: most of what "
+                     "the files need of it was in its memory (a larger size)")
+
+
 def _short_stroke(seen: Seen) -> Iterator[Doubt]:
     reach = reach_of(seen.part)
     share = reach["stroked_bytes"] / max(reach["disk_bytes"], 1)
@@ -251,6 +265,8 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
                          f"{pages * stats.REACH_PAGE / 1e6:.4g} MB, {times:.3g} times{until}: "
                          "with its cache the drive has less far to go between them than on all of the disk "
                          "(a larger size)")
+    elif seen.is_random:
+        yield from _map_in_memory(seen)
 
 
 def found(seen: Seen) -> list[Doubt]:

@@ -24,6 +24,7 @@ class Limits:
     media_cache: int  # of a shingled disk; 0: it is none
     media_rate: float  # a second that pass the heads at most; 0: there are none
     rewrites: int = 0  # of each place of an SSD, until collection costs what it does for ever
+    map_misses: float = 0.0  # of requests at random on all of an SSD those that read its map from flash
 
 
 def _size(text: str) -> int:
@@ -46,6 +47,15 @@ def _rewrites(said: dict[str, str]) -> int:
     return 1 if said.get("precondition") == "sequential" and full else 6
 
 
+def _map_misses(said: dict[str, str]) -> float:
+    """Of pages of the map the drive's memory has some; each tells of some of the disk. 0: it has all."""
+    cache, page = _size(said.get("map_cache", "0")), _size(said.get("map_page", "0"))
+    if not cache or not page:
+        return 0.0
+    known = cache // page * _size(said["map_coverage"])
+    return max(0.0, 1 - known / _size(said["capacity"]))
+
+
 def parse(word: str) -> Limits:
     """Of a profile in one word, with all parameters."""
     items = [item.partition("=")[::2] for item in word.strip().split(";")]
@@ -65,6 +75,7 @@ def parse(word: str) -> Limits:
         media_cache=_size(said.get("media_cache", "0")),
         media_rate=max(rates, default=0.0),
         rewrites=_rewrites(said) if said["kind"] == "ssd" else 0,
+        map_misses=_map_misses(said) if said["kind"] == "ssd" else 0.0,
     )
 
 
