@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -111,7 +110,7 @@ def try_programs(tools: Tools, seed: int, count: int, kinds: list[str], scratch:
         again = top / "afap" / work.relative_to("/")
         wrong += differences("tree", below(tree_of_disk(again), again), below(disk, work))
         if wrong and tools.keep:
-            shutil.copytree(top, tools.keep / f"{seed}-{count}", symlinks=True, dirs_exist_ok=True)
+            subprocess.run(["cp", "-aT", top, tools.keep / f"{seed}-{count}"], check=False)  # FIFOs, too
         return wrong
 
 

@@ -274,6 +274,31 @@ def test_explain_names_rule_and_resource(tmp_path: Path) -> None:
     assert "call 2 waits for call 1: " in said and re.search(r"file_seq|path_stage", said)
 
 
+def test_the_initial_tree_has_what_failed_calls_and_late_links_say(tmp_path: Path) -> None:
+    """Who was not found is in a directory; what is none is a file. A link is read after names behind it."""
+    trace = Trace()
+    trace.name(at(1, 1, 2), "readlink", -22, "/a")
+    trace.name(at(1, 3, 4), "stat", -2, "/a/x")
+    trace.name(at(1, 5, 6), "stat", -2, "/b/x")
+    trace.name(at(1, 7, 8), "mkdir", -17, "/b")
+    trace.name(at(1, 9, 10), "stat", -20, "/c/x")
+    trace.open(at(1, 11, 12), -20, "/d", ordercases.DIRECTORY)
+    trace.name(at(1, 13, 14), "stat", 0, "/l/m/n", ino=9, size=300)
+    trace.open(at(1, 15, 16), 3, "/l/new", EXCL, ino=10)
+    says = [(tracefile.TARGET, b"u/far")]
+    trace.call(at(1, 17, 18), "readlink", 5, 0, 0, 99, paths=("/l",), blobs=says)
+    trace.name(at(1, 19, 20), "stat", 0, "/u/far/m/n", ino=9, size=300)
+    trace.name(at(1, 21, 22), "stat", 0, "/l/new", ino=10)
+    trace.finish(tmp_path / "t.db")
+    workload, top = make(tmp_path / "t.db"), tmp_path / "target"
+    run = once(workload, top)
+    assert (run["same"], run["compared"]) == (11, 11), run["differences"]
+    assert (top / "a").is_dir() and (top / "b").is_dir()
+    assert (top / "c").is_file() and (top / "d").is_file()
+    assert os.readlink(top / "l") == "u/far" and (top / "u/far/m/n").stat().st_size == 300
+    assert sorted(path.name for path in (top / "u/far").iterdir()) == ["m", "new"]
+
+
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A replayer that leaves out the waits of one record."""

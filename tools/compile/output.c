@@ -169,6 +169,8 @@ static struct stream tree_part(struct output *out, const struct tree *tree, u64 
 		u64 path_at, other_at, *twice;
 		const char *target = e->target;
 
+		if (e->moved)
+			continue;
 		tree_path(tree, i, path, sizeof(path));
 		path_at = texts_add(&out->texts, path);
 		twice = map_at(&seen, path_at);

@@ -207,6 +207,43 @@ static bool creates(struct compiler *c)
 	       ofd->size_open <= 0;
 }
 
+/* The path from @dir to what is below it; false: it is not, or too far. */
+static bool path_below(const struct node *dir, const struct node *node, char *path, size_t room)
+{
+	size_t used = room - 1, length;
+
+	path[used] = 0;
+	for (; node && node != dir; node = node->parent) {
+		length = strlen(node->name);
+		if (length + 1 > used)
+			return false;
+		used -= length;
+		memcpy(path + used, node->name, length);
+		path[--used] = '/';
+	}
+	if (!node || used == room - 1)
+		return false;
+	memmove(path, path + used + 1, room - used - 1);
+	return true;
+}
+
+/* What was found below the link before anybody knew that it is one. */
+static void move_below(struct compiler *c, const struct node *link, struct node *dir)
+{
+	struct names *names = &c->world.names;
+	struct node *node, *there;
+	char path[PATH_MAX];
+
+	for (node = names->last; node; node = node->all) {
+		if (!path_below(link, node, path, sizeof(path)))
+			continue;
+		there = names_find(names, dir, path, false);
+		if (!there->file)
+			there->file = node->file;
+		tree_move(&c->tree, node, there);
+	}
+}
+
 /*
  * What was taken for a file is a symbolic link: the file is where that leads. A call went through
  * the link before one read it.
@@ -225,8 +262,11 @@ static void found_link(struct compiler *c, const struct named *named)
 	if (!before.mode || S_ISLNK(before.mode))
 		return;
 	node = names_find(&c->world.names, named->dir, said, true);
-	if (!path_is_kernels(node))
-		tree_found(&c->tree, node, &before, NULL);
+	if (path_is_kernels(node) || node == named->node)
+		return;
+	tree_found(&c->tree, node, &before, NULL);
+	if (S_ISDIR(before.mode))
+		move_below(c, named->node, node);
 }
 
 /* An inode number means something on its own device only. */
@@ -276,6 +316,22 @@ static void name_made(struct compiler *c, const struct named *named)
 	uses_add(&c->uses, USE_DIR, ACCESS_READ, named->dir_key);
 }
 
+/* Of what a call needs a directory for, and has not found one. */
+static void found_no_directory(struct compiler *c, struct node *node, const struct tree_found *file)
+{
+	const struct making *g = &c->making;
+	bool itself = g->call->effect == DOES_CHDIR || g->call->effect == DOES_RMDIR ||
+		      (g->call->effect == DOES_OPEN &&
+		       g->item->record->args[call_arg(g->call, 'o')] & O_DIRECTORY);
+
+	if (!node->parent || tree_is_file(&c->tree, node->parent))
+		return;
+	if (itself)
+		tree_found(&c->tree, node, file, NULL);
+	else if (tree_unknown(&c->tree, node->parent))
+		tree_found(&c->tree, node->parent, file, NULL);
+}
+
 static void failed(struct compiler *c)
 {
 	struct making *g = &c->making;
@@ -294,6 +350,10 @@ static void failed(struct compiler *c)
 			   NULL);
 	else if (g->result == -EINVAL && g->call->effect == DOES_READLINK)
 		tree_found(&c->tree, last->node, &(struct tree_found){}, NULL);
+	else if (g->result == -ENOTDIR && !path_is_kernels(last->node))
+		found_no_directory(c, last->node, &file);
+	else if (g->result == -ENOENT && !path_is_kernels(last->node))
+		tree_missing(&c->tree, last->node);
 }
 
 /* What the names say of the initial tree, and which of them change. */

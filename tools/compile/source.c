@@ -143,8 +143,8 @@ static void load_threads(struct source *s)
 	}
 	sqlite3_finalize(q);
 	q = query(s, "SELECT thread, max(id), max(start + coalesce(duration, 0)),"
-		     " max(CASE WHEN duration IS NOT NULL AND result IS NOT NULL THEN id END)"
-		     " FROM event GROUP BY thread");
+		     " max(CASE WHEN duration IS NOT NULL AND result IS NOT NULL THEN id END),"
+		     " min(id) FROM event GROUP BY thread");
 	while (step(s, q)) {
 		id = sqlite3_column_int64(q, 0);
 		if (!id || id > s->threads)
@@ -152,6 +152,7 @@ static void load_threads(struct source *s)
 		s->thread[id].last = sqlite3_column_int64(q, 1);
 		s->thread[id].end = max_t(u64, s->thread[id].end, sqlite3_column_int64(q, 2));
 		s->thread[id].returned = sqlite3_column_int64(q, 3);
+		s->thread[id].first = sqlite3_column_int64(q, 4);
 	}
 	sqlite3_finalize(q);
 	q = query(s, "SELECT thread, max(time + duration) FROM fault GROUP BY thread");
@@ -226,6 +227,8 @@ static void load_forks(struct source *s)
 			continue;
 		s->thread[child].parent = sqlite3_column_int(q, 1);
 		s->thread[child].clone = sqlite3_column_int64(q, 0);
+		if (!s->thread[child].first || s->thread[child].clone < s->thread[child].first)
+			s->thread[child].first = s->thread[child].clone;
 		s->thread[child].flags = clone_flags(q);
 	}
 	sqlite3_finalize(q);
@@ -398,6 +401,8 @@ static void load_submissions(struct source *s)
 		s->thread[number].parent = by;
 		s->thread[number].start = sqlite3_column_int64(q, 2);
 		s->thread[number].end = sqlite3_column_int64(q, 3);
+		s->thread[number].first = sqlite3_column_int64(q, 0);
+		s->thread[number].last = s->thread[number].first;
 		*map_at(&numbers, sqlite3_column_int64(q, 4)) = number;
 		if (!is_null(q, 5))
 			s->thread[number].after = *map_at(&numbers, sqlite3_column_int64(q, 5));

@@ -28,6 +28,7 @@ struct source_thread {
 	u64 flags;
 	u64 start;
 	u64 end;
+	u64 first; /* its first call, or the one that made it, whichever the trace has first */
 	u64 last; /* its last call */
 	u64 returned; /* its last one that has */
 	u32 sibling; /* another thread of its process; 0: none */

@@ -34,6 +34,7 @@ void tree_free(struct tree *tree)
 	}
 	free(tree->entry);
 	map_free(&tree->nodes);
+	map_free(&tree->asked);
 }
 
 static u64 *state_of(struct tree *tree, const struct node *node)
@@ -131,12 +132,59 @@ bool tree_found(struct tree *tree, struct node *node, const struct tree_found *f
 		set_link(tree, entry, found->target);
 	else if (found->mode)
 		set_file(entry, found);
+	if (*map_at(&tree->asked, (uintptr_t)node) && !entry->target)
+		holds_names(tree, at);
 	set_layout(entry, found);
 	if (!found->file || S_ISDIR(found->mode))
 		return true;
 	if (!entry->target)
 		entry->file = found->file;
 	return true;
+}
+
+void tree_missing(struct tree *tree, const struct node *node)
+{
+	u64 state = node->parent ? *state_of(tree, node->parent) : TREE_MADE;
+
+	if (state == TREE_MADE)
+		return;
+	*map_at(&tree->asked, (uintptr_t)node->parent) = 1;
+	if (state && !tree->entry[state - 1].target)
+		holds_names(tree, state - 1);
+}
+
+bool tree_is_file(struct tree *tree, const struct node *node)
+{
+	u64 state = *state_of(tree, node);
+	const struct tree_entry *e = &tree->entry[state && state != TREE_MADE ? state - 1 : 0];
+
+	return !S_ISDIR(e->mode) && e->mode && !e->type_guessed && !e->target;
+}
+
+void tree_move(struct tree *tree, const struct node *from, struct node *to)
+{
+	u64 state = *state_of(tree, from);
+	struct tree_entry was;
+
+	if (state == TREE_MADE && !*state_of(tree, to))
+		tree_made(tree, to);
+	if (!state || state == TREE_MADE || *state_of(tree, to) == TREE_MADE)
+		return;
+	tree->entry[state - 1].moved = true;
+	was = tree->entry[state - 1];
+	tree_found(tree, to,
+		   &(struct tree_found){
+			   .mode = was.mode,
+			   .size = was.size,
+			   .guessed = was.guessed,
+			   .type_guessed = was.type_guessed,
+			   .file = was.file,
+			   .target = was.target,
+			   .layout = was.extent,
+			   .extents = was.extents,
+		   },
+		   NULL);
+	*state_of(tree, from) = *state_of(tree, to);
 }
 
 void tree_link(struct tree *tree)
@@ -149,7 +197,7 @@ void tree_link(struct tree *tree)
 		u64 *at;
 
 		entry->other = 0;
-		if (!entry->file)
+		if (!entry->file || entry->moved)
 			continue;
 		at = map_at(&first, entry->file);
 		if (*at)
@@ -168,7 +216,7 @@ struct tree_guesses tree_guesses(const struct tree *tree)
 	for (i = 1; i < tree->entries; i++) {
 		const struct tree_entry *e = &tree->entry[i];
 
-		if (e->other)
+		if (e->other || e->moved)
 			continue;
 		found.types += !e->mode || e->type_guessed;
 		if (e->mode && !S_ISREG(e->mode))

@@ -23,6 +23,7 @@ struct tree_entry {
 	struct tracefile_extent *extent; /* where it lay; NULL: not known */
 	u32 extents;
 	u32 other; /* an earlier entry that is the same file, by tree_link() */
+	bool moved; /* it is another entry: what it was in is a symbolic link */
 };
 
 struct tree {
@@ -31,6 +32,7 @@ struct tree {
 	u64 room;
 	const struct node *root; /* what entry 0 is */
 	struct map nodes; /* 1 + entry, or TREE_MADE */
+	struct map asked; /* nodes in which a call looked for a name that is not there */
 };
 
 #define TREE_MADE U32_MAX
@@ -58,6 +60,18 @@ struct tree_found {
  */
 bool tree_found(struct tree *tree, struct node *node, const struct tree_found *found,
 		struct tree_found *before);
+
+/*
+ * A call has not found the name. If something is there that it would be in, that is a directory: of
+ * anything else the call would have said so (ENOTDIR).
+ */
+void tree_missing(struct tree *tree, const struct node *node);
+
+/* Is it known that something else than a directory was there? */
+bool tree_is_file(struct tree *tree, const struct node *node);
+
+/* What was known of the one name is known of the other: a symbolic link led there. */
+void tree_move(struct tree *tree, const struct node *from, struct node *to);
 
 /* A call made the name. */
 void tree_made(struct tree *tree, struct node *node);

@@ -534,6 +534,25 @@ def waited_for_before_its_end_was_seen(t: Trace) -> None:
 
 
 @case
+def the_end_of_a_process_is_in_the_trace_behind_its_successor(t: Trace) -> None:
+    """Who comes later may have the thread of who has ended, but not before it has closed its pipe."""
+    t.call(at(1, 1, 2), "pipe", 0, 0, blobs=ends(3, 4))
+    for tid in (2, 3):
+        t.thread(tid, flags=0, when=tid)
+        t.call(at(1, tid, tid + 0.2), "clone", tid, 0)
+    for tid in (1, 3):
+        t.call(at(tid, 3.4, 3.5), "close", 0, 4)
+    t.io(at(2, 3.6, 4), "write", 4, 10)
+    t.io(at(3, 3.6, 4.2), "read", 3, 10)
+    t.io(at(3, 4.5, 5.5), "read", 3, 10, result=0)
+    t.thread(4, flags=0, parent=3, when=6)
+    t.call(at(3, 6, 6.5), "clone", 4, 0)
+    t.call(at(2, 5, 5), "exit_group", 0, 0, flags=1)
+    t.exit(2, 5)
+    t.open(at(4, 7, 8), 5, "f", EXCL, ino=9)
+
+
+@case
 def woken_by_a_futex(t: Trace) -> None:
     two(t)
     t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
