@@ -542,7 +542,11 @@ static struct thread *thread_new(struct world *w, u32 tid, struct process *proce
 	struct thread **place = thread_place(w, tid), *thread = xmalloc(sizeof(*thread));
 
 	*thread = (struct thread){
-		.id = ++w->thread_count, .tid = tid, .process = process, .start = w->time
+		.id = ++w->thread_count,
+		.tid = tid,
+		.process = process,
+		.start = w->time,
+		.made = w->event,
 	};
 	*place = thread;
 	process->threads++;

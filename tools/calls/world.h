@@ -147,6 +147,7 @@ struct thread {
 	struct place *place;
 	u64 start;
 	u64 end;
+	u64 made; /* the last event before it was made */
 	struct thread *next; /* of the same bucket, while it lives */
 };
 

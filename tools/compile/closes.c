@@ -66,6 +66,20 @@ static void use_threads(struct compiler *c)
 }
 
 /*
+ * Who has inherited a descriptor comes after the command that opens it, though that may be by
+ * another thread than the one that made its process.
+ */
+static void use_opened(struct compiler *c, u32 slot)
+{
+	struct slot_use opened = c->slots.state[slot].opened;
+	u32 own = compiler_place(c);
+
+	if (opened.count && opened.thread != own &&
+	    !order_implies(c->order, own, opened.thread, opened.count))
+		uses_add_joined(&c->uses, opened.thread, opened.count);
+}
+
+/*
  * A planted bug: what an exec closes waits for what others did with it, one after the other. Only
  * in a program built to be found out.
  */
@@ -86,6 +100,7 @@ static void add_one(struct compiler *c, u8 op, u32 slot, u32 ofd, bool all)
 
 	if (all && !waits_for_others()) {
 		use_threads(c);
+		use_opened(c, slot);
 	} else {
 		uses_add(&c->uses, USE_FD, ACCESS_STAGE, ofd);
 		if (op == WL_LEAVE)

@@ -106,7 +106,7 @@ static void add_last(struct slot_state *s, u32 thread, u32 count)
 		;
 	if (i == s->lasts) {
 		s->last = vec_reserve(s->last, &s->room, ++s->lasts, sizeof(*s->last));
-		s->last[i] = (struct release){ .thread = thread };
+		s->last[i] = (struct slot_use){ .thread = thread };
 	}
 	s->last[i].count = max(s->last[i].count, count);
 }
@@ -161,6 +161,8 @@ u32 slots_new(struct slots *slots, u32 thread, const struct ofd *ofd)
 
 	*map_at(&slots->by_ofd, ofd->id) = slot + 1;
 	slots->state[slot].ofd = ofd->id;
+	slots->state[slot].opened =
+		(struct slot_use){ thread, order_count(slots->order, thread) + 1 };
 	return slot;
 }
 

@@ -17,15 +17,16 @@
 
 #define NO_SLOT U32_MAX
 
-struct release { /* a command that lets go of a slot: the thread's @count-th */
+struct slot_use { /* a command that opens a slot or lets go of it: the thread's @count-th */
 	u32 thread;
 	u32 count;
 };
 
 struct slot_state {
 	u32 ofd; /* number of the description; 0: none */
+	struct slot_use opened; /* count 0: no command has */
 	u32 releases; /* that WL_CLOSE is to say */
-	struct release *last; /* of each thread that has let go of it */
+	struct slot_use *last; /* of each thread that has let go of it */
 	u32 lasts;
 	u64 room;
 	u32 pipe; /* 1 + number of the pipe that it is an end of; 0: none */

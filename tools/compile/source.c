@@ -55,6 +55,7 @@ struct source {
 	u64 *given_event; /* of each thread, its last one */
 	u32 *by_end; /* threads, by their ends */
 	u32 next_end;
+	u32 next_made; /* the first thread of which nobody knows yet that it has begun */
 	struct source_ofd *ofd;
 	u32 ofds;
 	struct file_row *file;
@@ -108,6 +109,15 @@ static u64 number(struct source *s, const char *sql)
 	return value;
 }
 
+static bool has_column(struct source *s, const char *table, const char *column)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'",
+		 table, column);
+	return number(s, sql);
+}
+
 /* A table of rows whose numbers are 1 to the result. */
 static u32 rows_of(struct source *s, const char *sql)
 {
@@ -131,8 +141,10 @@ static void load_threads(struct source *s)
 
 	s->threads = rows_of(s, "SELECT max(id) FROM thread");
 	s->thread = zeroed(s->threads, sizeof(*s->thread));
-	q = query(s, "SELECT t.id, tid, process, t.start, t.end, pid FROM thread t"
-		     " JOIN process p ON p.id = process WHERE t.id > 0");
+	/* Older traces do not say before which call it was made. */
+	q = query(s, has_column(s, "thread", "made")
+			     ? "SELECT id, tid, process, start, end, made FROM thread WHERE id > 0"
+			     : "SELECT id, tid, process, start, end, -1 FROM thread WHERE id > 0");
 	while (step(s, q)) {
 		struct source_thread *t = &s->thread[sqlite3_column_int(q, 0)];
 
@@ -140,6 +152,8 @@ static void load_threads(struct source *s)
 		t->process = sqlite3_column_int(q, 2);
 		t->start = sqlite3_column_int64(q, 3);
 		t->end = is_null(q, 4) ? U64_MAX : sqlite3_column_int64(q, 4);
+		t->made = sqlite3_column_int64(q, 5);
+		t->first = t->made + 1;
 	}
 	sqlite3_finalize(q);
 	q = query(s, "SELECT thread, max(id), max(start + coalesce(duration, 0)),"
@@ -152,7 +166,8 @@ static void load_threads(struct source *s)
 		s->thread[id].last = sqlite3_column_int64(q, 1);
 		s->thread[id].end = max_t(u64, s->thread[id].end, sqlite3_column_int64(q, 2));
 		s->thread[id].returned = sqlite3_column_int64(q, 3);
-		s->thread[id].first = sqlite3_column_int64(q, 4);
+		s->thread[id].first =
+			min_t(u64, s->thread[id].first ?: U64_MAX, sqlite3_column_int64(q, 4));
 	}
 	sqlite3_finalize(q);
 	q = query(s, "SELECT thread, max(time + duration) FROM fault GROUP BY thread");
@@ -227,8 +242,8 @@ static void load_forks(struct source *s)
 			continue;
 		s->thread[child].parent = sqlite3_column_int(q, 1);
 		s->thread[child].clone = sqlite3_column_int64(q, 0);
-		if (!s->thread[child].first || s->thread[child].clone < s->thread[child].first)
-			s->thread[child].first = s->thread[child].clone;
+		s->thread[child].first =
+			min(s->thread[child].first ?: U64_MAX, s->thread[child].clone);
 		s->thread[child].flags = clone_flags(q);
 	}
 	sqlite3_finalize(q);
@@ -302,8 +317,7 @@ static void load_ofds(struct source *s)
 	s->ofds = rows_of(s, "SELECT max(id) FROM ofd");
 	s->ofd = zeroed(s->ofds, sizeof(*s->ofd));
 	/* Older traces do not say where it stood. */
-	q = query(s, number(s, "SELECT count(*) FROM pragma_table_info('ofd')"
-			       " WHERE name = 'found_at'")
+	q = query(s, has_column(s, "ofd", "found_at")
 			     ? "SELECT o.id, text, flags, size_open, event, found_at FROM ofd o"
 			       " LEFT JOIN text ON text.id = o.name WHERE o.id > 0"
 			     : "SELECT o.id, text, flags, size_open, event, 0 FROM ofd o"
@@ -328,8 +342,7 @@ static void load_files(struct source *s)
 	s->files = rows_of(s, "SELECT max(id) FROM file");
 	s->file = zeroed(s->files, sizeof(*s->file));
 	/* Older traces have no such column, and attributes of all files. */
-	q = query(s, number(s, "SELECT count(*) FROM pragma_table_info('file')"
-			       " WHERE name = 'guessed'")
+	q = query(s, has_column(s, "file", "guessed")
 			     ? "SELECT id, mode, links, first_size, size, guessed FROM file"
 			       " WHERE id > 0"
 			     : "SELECT id, mode, links, first_size, size, NULL FROM file"
@@ -883,6 +896,16 @@ static bool makes_thread(struct source *s, u64 event, u32 *thread)
 	return false;
 }
 
+/* A thread that was made before the call: others may have had its descriptors since. 0: none. */
+static u32 next_made(struct source *s, u64 event)
+{
+	while (s->next_made < s->threads && s->thread[s->next_made + 1].born)
+		s->next_made++;
+	return s->next_made < s->threads && s->thread[s->next_made + 1].made < event ?
+		       s->next_made + 1 :
+		       0;
+}
+
 /* A thread that is gone when the call at @time ends, and has not been said to be. */
 static u32 next_gone(struct source *s, u64 time, u64 event)
 {
@@ -1024,6 +1047,9 @@ const struct source_item *source_next(struct source *s)
 		s->item.thread = thread;
 		return &s->item;
 	}
+	thread = next_made(s, s->item.submitted ? 0 : s->item.event);
+	if (thread)
+		return fork_item(s, thread);
 	if (!s->thread[s->item.thread].born)
 		return fork_item(s, s->item.thread);
 	thread = s->item.submitted ? 0 : waited_for(s, s->item.event);

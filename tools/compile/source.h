@@ -28,7 +28,8 @@ struct source_thread {
 	u64 flags;
 	u64 start;
 	u64 end;
-	u64 first; /* its first call, or the one that made it, whichever the trace has first */
+	u64 made; /* the last call before it was made; U64_MAX: not known */
+	u64 first; /* the first call that the trace has behind its beginning */
 	u64 last; /* its last call */
 	u64 returned; /* its last one that has */
 	u32 sibling; /* another thread of its process; 0: none */

@@ -78,6 +78,7 @@ static void thread_ended(void *arg, const struct thread *thread)
 	db_int(db, DB_THREAD, thread->process->id);
 	db_int(db, DB_THREAD, finish_since(f, thread->start));
 	db_opt(db, DB_THREAD, thread->end ? finish_since(f, thread->end) : -1, -1);
+	db_int(db, DB_THREAD, thread->made);
 	db_row(db, DB_THREAD);
 }
 

@@ -10,7 +10,8 @@ static const char tables_sql[] =
 	"CREATE TABLE text(id INTEGER PRIMARY KEY, text TEXT);"
 	"CREATE TABLE process(id INTEGER PRIMARY KEY, pid INT, parent INT, how TEXT, uid INT,"
 	" command INT, program INT, start INT, end INT, status INT, cpu INT, children INT);"
-	"CREATE TABLE thread(id INTEGER PRIMARY KEY, tid INT, process INT, start INT, end INT);"
+	"CREATE TABLE thread(id INTEGER PRIMARY KEY, tid INT, process INT, start INT, end INT,"
+	" made INT);"
 	"CREATE TABLE file(id INTEGER PRIMARY KEY, dev INT, ino INT, generation INT, mode INT,"
 	" links INT, first_size INT, size INT, event INT, name INT, removed INT, guessed INT);"
 	"CREATE TABLE ofd(id INTEGER PRIMARY KEY, file INT, name INT, flags INT, process INT,"
@@ -48,7 +49,7 @@ static const char *const inserts_sql[] = {
 	[DB_OFD] = "INSERT INTO ofd VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[DB_SESSION] = "INSERT INTO session VALUES(?,?,?,?,?,?,?,?,?)",
 	[DB_PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
-	[DB_THREAD] = "INSERT INTO thread VALUES(?,?,?,?,?)",
+	[DB_THREAD] = "INSERT INTO thread VALUES(?,?,?,?,?,?)",
 	[DB_NAME] = "INSERT INTO names VALUES(?,?,?)",
 	[DB_URING] =
 		"INSERT INTO uring VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",

@@ -553,6 +553,32 @@ def the_end_of_a_process_is_in_the_trace_behind_its_successor(t: Trace) -> None:
 
 
 @case
+def a_pipe_is_made_while_another_thread_makes_a_process(t: Trace) -> None:
+    """That process has its parent's descriptors of before. It ends after what comes after the pipe's end."""
+    t.thread(2)
+    t.thread(3, flags=0, when=1)
+    t.call(at(2, 2, 3), "pipe", 0, 0, blobs=ends(3, 4))
+    t.call(at(1, 1, 5), "clone", 3, 0)
+    t.call(at(2, 6, 7), "close", 0, 4)
+    t.io(at(1, 8, 9), "read", 3, 10, result=0)
+    t.open(at(1, 10, 11), 5, "f", EXCL, ino=9)
+    t.open(at(3, 12, 13), 5, "f", ino=9)
+    t.exit(3, 14)
+
+
+@case
+def who_inherits_a_pipe_comes_after_it(t: Trace) -> None:
+    """Another thread has made it than the one that makes the process, which lets go of it at its end."""
+    t.thread(2)
+    t.call(at(2, 1, 2), "pipe", 0, 0, blobs=ends(3, 4))
+    t.thread(3, flags=0, when=3)
+    t.call(at(1, 3, 3.5), "clone", 3, 0)
+    t.exit(3, 4)
+    t.call(at(2, 5, 6), "close", 0, 4)
+    t.io(at(2, 7, 8), "read", 3, 10, result=0)
+
+
+@case
 def woken_by_a_futex(t: Trace) -> None:
     two(t)
     t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
