@@ -442,7 +442,7 @@ static void print_result(const struct arguments *args, const struct profile *pro
 		job_limits_member(profile, &limits);
 	else
 		job_limits(&named->job, profile, &limits);
-	if (!args->no_doubts)
+	if (!args->no_doubts && !named->job.untimed)
 		nr_doubts = job_doubts(&named->job, result, &limits, doubts);
 	if (!args->json) {
 		job_print_text(named->name, result);
@@ -479,7 +479,7 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 	struct job_result result;
 	struct job job = named->job;
 
-	job.look_after = !args->no_doubts;
+	job.look_after = !args->no_doubts && !job.untimed;
 	job.before = before;
 	job.nr_before = args->nr_before;
 	job.faults = args->faults;
@@ -516,7 +516,11 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 			snprintf(why, sizeof(why), "quotes in its name");
 		else if (has_controls(jobs[i].name))
 			snprintf(why, sizeof(why), "control characters in its name");
-		else if (!job_parse(&jobs[i].job, words, profile, why))
+		else if (job_parse(&jobs[i].job, words, profile, why))
+			;
+		else if (jobs[i].job.untimed && args->array)
+			snprintf(why, sizeof(why), "'untimed': not on an array");
+		else
 			continue;
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", jobs[i].name, why);
 		return 1;
@@ -532,7 +536,11 @@ static int parse_before(const struct arguments *args, const struct profile *prof
 
 	for (i = 0; i < args->nr_before; i++) {
 		blank_tabs(args->before[i]);
-		if (!job_parse(&before[i], args->before[i], profile, why))
+		if (job_parse(&before[i], args->before[i], profile, why))
+			;
+		else if (before[i].untimed)	/* its moves would be work for the dies later */
+			snprintf(why, sizeof(why), "'untimed': give a job and --keep-flash");
+		else
 			continue;
 		fprintf(stderr, "david-sim bench: --before \"%s\": %s\n", args->before[i], why);
 		return 1;

@@ -789,8 +789,29 @@ static void trim(struct run *run)
 			  run->now);
 }
 
+/* The slots take turns. */
+static void serve_untimed(struct run *run)
+{
+	u32 i = 0;
+
+	while (run->done < run->warm + run->job->count) {
+		struct slot *slot = &run->slots[i];
+		struct disk_request *request = &slot->request;
+
+		i = i + 1 == run->nr_slots ? 0 : i + 1;
+		make_request(run, slot);
+		request->arrival = run->now;
+		request->completion = run->now;
+		if (request->op == DISK_WRITE)
+			ftl_write(run->flash, request->sector / FTL_PAGE, pages_of(request));
+		account(run, slot);
+	}
+}
+
 static void loop(struct run *run)
 {
+	if (run->job->untimed)
+		serve_untimed(run);
 	while (run->done < run->warm + run->job->count && !target_stopped(&run->target)) {
 		run->now = next_time(run);
 		advance(run);

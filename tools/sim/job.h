@@ -51,6 +51,7 @@ struct job {
 	bool drain;		/* the time ends when a last flush has completed */
 	bool steady;		/* warm until the rate is level, and the caches can be full */
 	bool look_after;	/* find result->left and media_share */
+	bool untimed;		/* an SSD's map takes the writes, and no time passes */
 	bool trim;		/* first, what the parts' spans have is trimmed */
 	u64 again;		/* ns from the end to a second run, which counts; 0: none */
 	const struct ftl *flash;	/* an SSD's, which begins as a copy; NULL: by its profile */

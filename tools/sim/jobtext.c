@@ -31,6 +31,7 @@ const char job_words[] =
 "  seed=1                of random places\n"
 "  drain                 the time ends with a last flush\n"
 "  trim                  what the spans have is trimmed first, which takes no time\n"
+"  untimed               an SSD's map takes the writes at once: all times are 0. For what comes after it\n"
 "  again=0               run it, empty the caches, wait so long, and count a second run: 10s (0: no)\n"
 "  steady                count only when the rate is level: warm on until ten windows, of count / 10\n"
 "                        requests and as many as the caches take, have no trend, and writes can have\n"
@@ -60,7 +61,8 @@ static const struct word {
 	{ .name = "count", .of_job = true }, { .name = "warm", .of_job = true },
 	{ .name = "every", .of_job = true }, { .name = "seed", .of_job = true },
 	{ .name = "drain", .of_job = true }, { .name = "trim", .of_job = true },
-	{ .name = "again", .of_job = true }, { .name = "steady", .of_job = true },
+	{ .name = "untimed", .of_job = true }, { .name = "again", .of_job = true },
+	{ .name = "steady", .of_job = true },
 };
 
 /* Which of them were given. */
@@ -195,6 +197,8 @@ static bool flag(struct job *job, struct job_part *part, const char *word)
 		job->drain = true;
 	else if (!strcmp(word, "steady"))
 		job->steady = true;
+	else if (!strcmp(word, "untimed"))
+		job->untimed = true;
 	else if (!strcmp(word, "trim"))
 		job->trim = true;
 	else
@@ -396,6 +400,8 @@ int job_parse(struct job *job, const char *text, const struct profile *profile, 
 	job->seed = 1;
 	while (!r && (part = strsep(&rest, "+")))
 		r = parse_part(job, &given, part, profile, why);
+	if (!r && job->untimed && profile->kind != DRIVE_SSD)
+		r = job_wrong_word(why, "untimed", "the drive has no flash");
 	free(copy);
 	return r;
 }
@@ -467,9 +473,10 @@ char *job_print(const struct job *job, const struct profile *profile)
 		fprintf(out, " every=%u", job->every);
 	if (job->again)
 		fprintf(out, " again=%lluns", (unsigned long long)job->again);
-	fprintf(out, " count=%u warm=%u seed=%llu%s%s%s", job->count, job->warm,
+	fprintf(out, " count=%u warm=%u seed=%llu%s%s%s%s", job->count, job->warm,
 		(unsigned long long)job->seed, job->drain ? " drain" : "",
-		job->steady ? " steady" : "", job->trim ? " trim" : "");
+		job->steady ? " steady" : "", job->trim ? " trim" : "",
+		job->untimed ? " untimed" : "");
 	fclose(out);
 	return text;
 }

@@ -28,7 +28,6 @@ STATES = {
 KEYS = {"name", "state", "fill", "part", "job", "source", *(of.replace(" ", "_") for of in COLUMNS)}
 
 SECONDS = 60  # a point of fio-plot's
-FEW = 4  # requests at a time, in what was measured before: the order of writes is what lasts
 FIO_PLOT = Path(__file__).resolve().parents[3] / "profiles/evidence/fio-plot.csv"
 
 
@@ -133,8 +132,8 @@ def _history(plot: FioPlot, points: list[dict[str, str]], pace: float) -> list[s
     jobs = []
     for point in points:
         programs, count = int(point["numjobs"]), float(point["iops"]) * SECONDS / plot.share
-        jobs.append(f"{plot.op} random depth={min(int(point['iodepth']) * programs, FEW)} streams={programs} "
-                    f"pace={pace:.1f}us count={count:.0f} warm=0")
+        jobs.append(f"{plot.op} random depth={point['iodepth']} streams={programs} pace={pace:.1f}us "
+                    f"count={count:.0f} warm=0")
     return jobs
 
 
@@ -159,8 +158,8 @@ def _measured(plot: FioPlot) -> list[Real]:
         )
         if history:
             at = points.index(rows[depth])
-            row.words = re.sub(r"depth=\d+", f"depth={depth}", history[at])
-            row.before, row.size, row.served_by = history[served:at], plot.history, f"{plot.op}s"
+            row.before = [f"{job} untimed" for job in history[served:at]]
+            row.words, row.size, row.served_by = history[at], plot.history, f"{plot.op}s"
             served = at + 1
         for of, column in zip(COLUMNS, ("iops", "p50", "p90", "p99", "p99.9"), strict=True):
             limit = plot.limits.get(of) if depth in plot.limited and (depth, of) not in plot.known else None
