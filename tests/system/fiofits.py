@@ -9,7 +9,7 @@ The results are those of profiles/evidence: fio-plot.csv and perfscripts.csv. `d
 given random reads of 4 KiB at depths 1 and 32 (perfscripts has depth 10 only) and what there is of
 sequential rates. All else of the same drive is held beside the model. The base is another drive of the
 class. Without --all, jobs of one process only, and no mixes. The exit status is 1 if a drive is further off
-than allowed, and was not known to be.
+than allowed, and the command vouches for the profile, or the reason is not known.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,7 @@ class Drive:
     base: str  # a profile of another drive
     size: str
     known: str = ""  # why it is further off than allowed
+    options: tuple[str, ...] = ()
 
 
 DRIVES = (
@@ -60,7 +62,8 @@ DRIVES = (
     Drive("kingston-dc500m", "fio-plot", "ssd", "samsung-860-pro", "960GB"),
     Drive("Intel_SSD_540S_1Tb", "perfscripts", "ssd", "samsung-860-pro", "1TB"),
     Drive("Samsung_Evo_960_MZ-V6E500BW_512Gb", "perfscripts", "ssd", "samsung-970-pro", "500GB",
-          "its random reads of 16 KiB and more seem to be of pages that were written one by one"),
+          "what it reads in random places seems to have been written one by one, what it reads in order not",
+          ("precondition=random", "precondition_fill=0.1")),
 )
 
 
@@ -86,7 +89,10 @@ def _rows(data: str) -> list[dict[str, str]]:
 
 def _result(name: str, options: dict[str, str], row: dict[str, str]) -> dict[str, object]:
     """As fio has it in its JSON."""
-    told = {"iops": float(row["iops"]), "clat_ns": {"mean": float(row["clat_mean_us"]) * 1000}}
+    waits = {f"{float(name[1:]):.6f}": round(float(row[name]) * 1000) for name in row
+             if re.fullmatch(r"p\d+(\.\d+)?", name) and row[name]}
+    told = {"iops": float(row["iops"]),
+            "clat_ns": {"mean": float(row["clat_mean_us"]) * 1000, "percentile": waits}}
     nothing = {"iops": 0, "clat_ns": {"mean": 0}}
     ways = {way: told if way == row["op"] else nothing for way in ("read", "write")}
     return {"jobname": name, "job options": {"direct": "1", "ioengine": "libaio", **options}, **ways}
@@ -137,11 +143,14 @@ def mix_words(name: str) -> str:
             f"count={count} warm={count // 10}")
 
 
-def calibrate(drive: Drive, out: Path, more: bool) -> tuple[int, str]:
+def calibrate(drive: Drive, out: Path, everything: bool, more: bool) -> tuple[int, str]:
     """The exit status, and what it said."""
-    given = out.with_suffix(".json")
+    given, beside = out.with_suffix(".json"), out.with_suffix(".beside.json")
     given.write_text(json.dumps({"jobs": [job for is_given, _, job in jobs(drive, more) if is_given]}))
-    line = [TREE / "tools/david", "calibrate", "--from", given, "--profile", drive.base, "--size", drive.size]
+    others = [job for is_given, alone, job in jobs(drive, more) if not is_given and (alone or everything)]
+    beside.write_text(json.dumps({"jobs": others}))
+    line = [TREE / "tools/david", "calibrate", "--from", given, "--beside", beside, "--profile", drive.base]
+    line += ["--size", drive.size, *(word for option in drive.options for word in ("--option", option))]
     done = subprocess.run([*line, "-o", out], capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
@@ -152,7 +161,8 @@ def draft_of(profile: Path) -> Draft:
         item = line.partition("#")[0]
         name, equals, text = item.partition("=")
         if equals:
-            draft.lines.append(Line(name.strip(), text.strip(), "fitted"))
+            source = line.partition("# ")[2].partition(":")[0]
+            draft.lines.append(Line(name.strip(), text.strip(), source))
     return draft
 
 
@@ -160,12 +170,10 @@ def kind_of(job: FioJob) -> str:
     return "sequential" if not job.random else "random writes" if job.writes else "random reads"
 
 
-def figures(drive: Drive, profile: Path, everything: bool, more: bool) -> list[Figure]:
+def figures(drive: Drive, profile: Path, everything: bool) -> list[Figure]:
     """Of the jobs that nothing was fitted to."""
     draft, found = draft_of(profile), []
-    others = [job for is_given, alone, job in jobs(drive, more) if not is_given and (alone or everything)]
-    path = profile.with_suffix(".others.json")
-    path.write_text(json.dumps({"jobs": others}))
+    path = profile.with_suffix(".beside.json")
     with fiomodel.Model() as model:
         for job in fiojobs.load(str(path)):
             found.append(Figure(kind_of(job), job.kind, job.rate, model.rate(draft, job)))
@@ -207,7 +215,7 @@ class Fit:
     def verdict(self) -> str:
         if self.off <= ALLOWED[self.drive.kind]:
             return "ok"
-        return "known" if self.drive.known else "OFF"
+        return "refused" if self.status and self.drive.known else "OFF"
 
     def row(self) -> str:
         worst = max(self.found, key=lambda figure: abs(figure.off))
@@ -219,10 +227,10 @@ class Fit:
 def fit(drive: Drive, everything: bool, more: bool) -> Fit:
     with tempfile.TemporaryDirectory() as directory:
         profile = Path(directory) / "found.profile"
-        status, said = calibrate(drive, profile, more)
+        status, said = calibrate(drive, profile, everything, more)
         if status not in (0, 2):
             raise SystemExit(f"{drive.device}: {said}")
-        return Fit(drive, status, said, figures(drive, profile, everything, more))
+        return Fit(drive, status, said, figures(drive, profile, everything))
 
 
 def main() -> int:

@@ -163,19 +163,24 @@ def test_fio_results_are_fitted_and_the_others_are_held_beside(tmp_path: Path) -
     results = written(tmp_path / "fio.json", fio("read", "1m", 1, 136.4), fio("randread", "4k", 1, 57.6),
                       fio("randread", "4k", 8, 78.6), fio("randread", "4k", 32, 93.6))
     out = tmp_path / "fitted.profile"
-    done = david("calibrate", "--from", results, "--profile", "toshiba-p300-3tb", "--size", "2TB", "-o", out)
-    assert not done.returncode, done.stderr
+    beside = written(tmp_path / "beside.json", fio("randread", "4k", 2, 59.9))
+    done = david("calibrate", "--from", results, "--profile", "toshiba-p300-3tb", "--size", "2TB", "-o", out,
+                 "--beside", beside, "--only", "reads")
+    assert not done.returncode, done.stdout + done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.endswith(("  yes", "  no"))]
-    assert [row[-1] for row in rows] == ["yes", "yes", "yes", "yes"]
+    assert [row[-1] for row in rows] == ["yes", "yes", "yes", "yes", "no"]
+    assert "for reads alone: writes are as of toshiba-p300-3tb" in done.stdout
     assert all(abs(float(row[-2])) < fromfio.FITTED_LIMIT for row in rows), done.stdout
-    assert all(abs(float(row[-2])) < 3 for row in rows if row[5] == "1"), done.stdout
+    assert all(abs(float(row[-2])) < 3 for row in rows if row[5:7] == ["depth", "1"]), done.stdout
     assert not david("profile", "check", out).returncode
 
 
-def calibrated_from(tmp_path: Path, base: str, *jobs: dict) -> tuple[int, str, Path]:
+def calibrated_from(tmp_path: Path, base: str, *jobs: dict,
+                    more: tuple[str, ...] = ()) -> tuple[int, str, Path]:
     """The exit status, what is printed, and the profile."""
     out = tmp_path / "fitted.profile"
-    done = david("calibrate", "--from", written(tmp_path / "fio.json", *jobs), "--profile", base, "-o", out)
+    done = david("calibrate", "--from", written(tmp_path / "fio.json", *jobs), "--profile", base, "-o", out,
+                 "--force", *more)
     assert done.returncode in (0, 2), done.stderr
     return done.returncode, done.stdout, out
 
@@ -197,12 +202,37 @@ def test_others_that_are_far_off_make_the_profile_one_that_is_not_to_be_believed
     status, said, _ = calibrated_from(tmp_path, "toshiba-p300-3tb", fio("randread", "4k", 1, 58),
                                       fio("randread", "64k", 1, 116))
     assert status == 2
-    assert "NOT TO BE BELIEVED: jobs that nothing was fitted to are" in said
+    assert "NOT TO BE BELIEVED: reads that nothing was fitted to are" in said
+
+
+@pytest.mark.parametrize(("given", "more", "expected"), [
+    ((("randread", "4k", 1), ("randread", "4k", 2)), ("--only", "reads"), ""),
+    ((("randread", "4k", 1), ("randread", "4k", 2), ("randwrite", "4k", 1)), (), ""),
+    ((("randread", "4k", 1), ("randread", "4k", 2)), (), "no job tells anything of writes, and they do"),
+    ((("randwrite", "4k", 1), ("randwrite", "4k", 4)), (), "no job tells anything of reads, and they do"),
+    ((("randread", "4k", 1), ("randwrite", "4k", 1)), (), "every job was used to fit: nothing tells how far"),
+    ((("randread", "4k", 1), ("randwrite", "4k", 1)), ("--only", "reads"), "every job was used to fit"),
+])
+def test_a_profile_is_vouched_for_by_jobs_of_its_kind_that_nothing_was_fitted_to(
+        tmp_path: Path, given: tuple[tuple[str, str, int], ...], more: tuple[str, ...],
+        expected: str) -> None:
+    jobs = modelled(tmp_path, SMALL, *((*job, 0) for job in given))
+    status, said, _ = calibrated_from(tmp_path, SMALL, *jobs, more=more)
+    assert status == (2 if expected else 0), said
+    assert f"NOT TO BE BELIEVED: {expected}" in said if expected else "NOT TO" not in said
+
+
+def test_writes_that_are_far_off_are_not_hidden_by_many_reads(tmp_path: Path) -> None:
+    jobs = modelled(tmp_path, SMALL, *(("randread", "4k", 1, 0),) * 12, ("randwrite", "4k", 1, 0))
+    jobs[-1]["write"]["iops"] /= 2
+    beside = written(tmp_path / "beside.json", *jobs[1:])
+    status, said, _ = calibrated_from(tmp_path, SMALL, jobs[0], more=("--beside", str(beside)))
+    assert status == 2
+    assert re.search("BELIEVED: writes that nothing was fitted to are (99|100|101) % off", said), said
 
 
 def test_what_the_jobs_do_not_tell_is_named_with_the_job_that_would(tmp_path: Path) -> None:
-    status, said, out = calibrated_from(tmp_path, "toshiba-p300-3tb", fio("randread", "4k", 1, 58))
-    assert status == 0
+    _, said, out = calibrated_from(tmp_path, "toshiba-p300-3tb", fio("randread", "4k", 1, 58))
     for named in ("zone, cylinders: needs sequential reads",
                   "ncq_depth, ncq_rotation: needs random reads at a depth of more than 2",
                   "write_segments, write_settle: needs random writes",
@@ -219,18 +249,55 @@ SSD_JOBS = (("randread", "4k", 1, 0), ("randread", "4k", 32, 0), ("randread", "1
             ("randwrite", "4k", 1, 1), ("randread", "4k", 4, 0), ("randwrite", "4k", 4, 0))
 
 
-def modelled(tmp_path: Path, profile: str, *jobs: tuple[str, str, int, int]) -> list[dict]:
+def modelled(tmp_path: Path, profile: str, *jobs: tuple[str, str, int, int], options: tuple[str, ...] = (),
+             waits: bool = False, **more: str) -> list[dict]:
     """What fio would say of a modelled drive."""
-    found, draft = [], fromfio.base(profile, None)
+    found, draft = [], fromfio.base(profile, None, options)
     with fiomodel.Model() as model:
         for rw, bs, deep, fsync in jobs:
             job = fio(rw, bs, deep, 1.0)
-            job["job options"] |= {"fsync": str(fsync)} if fsync else {}
+            job["job options"] |= more | ({"fsync": str(fsync)} if fsync else {})
             [parsed] = fiojobs.load(str(written(tmp_path / "asked.json", job)))
             way = "write" if "write" in rw else "read"
             job[way]["iops"] = model.rate(draft, parsed)
+            if waits and deep > 1:
+                job[way]["clat_ns"] = {"percentile": {
+                    f"{percent:f}": model.wait(draft, parsed, percent) * 1000 for percent in fiomodel.WAITS}}
             found.append(job)
     return found
+
+
+def test_how_long_reads_wait_tells_fairness_and_the_limit_of_age(tmp_path: Path) -> None:
+    """Without percentiles both stay the base's, which has neither the one nor the other."""
+    other = ("ncq_fair=8", "ncq_age_limit=900ms")
+    jobs = modelled(tmp_path, "generic-500gb-7200", ("randread", "4k", 1, 0), ("randread", "4k", 8, 0),
+                    ("randread", "4k", 32, 0), options=other, waits=True)
+    draft, _ = fromfio.fit(fromfio.base("generic-500gb-7200", None),
+                           fiojobs.load(str(written(tmp_path / "fio.json", *jobs))))
+    assert fiomodel.value(draft, "ncq_fair") == "8"
+    assert 750 <= int(fiomodel.value(draft, "ncq_age_limit").removesuffix("ms")) <= 1100
+    with fiomodel.Model() as model:
+        for job in fiojobs.load(str(tmp_path / "fio.json")):
+            assert abs(model.rate(draft, job) / job.rate - 1) < 0.08
+
+
+def test_how_an_ssd_was_written_is_what_the_user_says(tmp_path: Path) -> None:
+    how = ("precondition=random", "precondition_fill=0.1")
+    asked = (("randread", "4k", 1, 0), ("randread", "4k", 32, 0), ("randread", "64k", 16, 0),
+             ("randread", "128k", 8, 0))
+    jobs = modelled(tmp_path, "samsung-970-pro", *asked, options=how, size="5g")
+    [in_order] = modelled(tmp_path, "samsung-970-pro", asked[2], size="5g")
+    assert in_order["read"]["iops"] > 1.5 * jobs[2]["read"]["iops"]
+    words = [word for option in how for word in ("--option", option)]
+    status, said, out = calibrated_from(tmp_path, "samsung-970-pro", *jobs, more=("--only", "reads", *words))
+    assert status == 0, said
+    text = out.read_text()
+    assert re.search(r"^precondition = random\t# given$", text, re.M)
+    assert re.search(r"^precondition_fill = 0.1\d*\t# given$", text, re.M)
+    jobs[2]["read"]["iops"] /= 2
+    status, said, out = calibrated_from(tmp_path, "samsung-970-pro", *jobs, more=("--only", "reads"))
+    assert status == 2 and 'say so by "--option precondition=random"' in said
+    assert re.search(r"^precondition = fresh\t# assumed", out.read_text(), re.M)
 
 
 def test_an_ssd_is_fitted_from_another_ones_profile(tmp_path: Path) -> None:
@@ -278,9 +345,10 @@ def test_the_processes_of_numjobs_are_one_job(tmp_path: Path) -> None:
     for part in parts:
         part["jobname"] = "readers"
         part["job options"] |= {"numjobs": "4"}
-        part["read"]["clat_ns"] = {"mean": 95e6}
+        part["read"]["clat_ns"] = {"mean": 95e6, "percentile": {"99.000000": 200e6}}
     found, = fiojobs.load(str(written(tmp_path / "fio.json", *parts)))
     assert (found.depth, found.rate) == (8, 86)
+    assert not found.waits  # of the four together nothing is told
     assert found.pace == 0  # 8 requests in 95 ms are 84 a second
 
 
@@ -358,6 +426,10 @@ def test_who_did_not_say_direct_is_told(tmp_path: Path, capsys: pytest.CaptureFi
     (["/dev/nothing", "-o", "OUT"], "no such device"),
     ([f"model:{SMALL}", "-o", "/none/OUT"], "no directory"),
     (["--from", "FIO", "-o", "OUT"], "--from needs --profile"),
+    *[([f"model:{SMALL}", "-o", "OUT", *words], f"{words[0]} goes with --from")
+      for words in (["--profile", SMALL], ["--size", "1T"], ["--option", "rpm=5400"], ["--only", "reads"],
+                    ["--beside", "FIO"])],
+    (["--from", "FIO", "--profile", SMALL, "--option", "none=1", "-o", "OUT"], "none=1"),
     (["--from", "/none", "--profile", SMALL, "-o", "OUT"], "--from /none: No such file"),
     (["--from", "FIO", "--profile", SMALL, "-o", "OUT"], "job randread1: it ended with error 5"),
 ])

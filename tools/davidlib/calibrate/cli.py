@@ -74,6 +74,9 @@ def calibrate(args: argparse.Namespace) -> int:
         raise UserError("name a device to be measured, or fio's results by --from: one of them")
     if args.from_:
         return fromfio.run(args)
+    for name in ("profile", "size", "option", "beside", "only"):
+        if getattr(args, name):
+            raise UserError(f"--{name} goes with --from, not with a device")
     with new_file(args.out, args.force) as out, open_disk(args.device, args.write) as disk:
         size = disk.sectors * SECTOR
         if size < LEAST:
@@ -111,5 +114,12 @@ def add_parsers(sub: Commands) -> None:
                         help="fit to fio's results (--output-format=json) instead; no device is needed")
     parser.add_argument("--profile", metavar="P", help="with --from: a drive of the class, to begin with")
     parser.add_argument("--size", metavar="SIZE", help="with --from: the drive's size, if it is not P's")
+    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
+                        help="with --from: replace a value of P before anything is fitted, such as "
+                        "precondition=random for an SSD that was not written in order; repeatable")
+    parser.add_argument("--beside", metavar="FILE.json", nargs="+", default=[],
+                        help="with --from: fio's results to which nothing is fitted: how far off the profile "
+                        "is there is told")
+    parser.add_argument("--only", choices=list(fromfio.WAYS), help="with --from: a profile for these alone")
     parser.add_argument("--force", action="store_true", help="replace OUT if it exists")
     parser.set_defaults(func=calibrate)

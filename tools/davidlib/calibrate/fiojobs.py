@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,7 @@ class FioJob:
     fsync: int  # after so many writes; 0: never
     rate: float  # requests a second, flushes not included
     pace: float = 0.0  # us from an answer to the next request: the program's time and its kernel's
+    waits: dict[float, float] = field(default_factory=dict)  # us, by percent; of reads alone
 
     @property
     def kind(self) -> str:
@@ -156,6 +157,15 @@ def _pace(job: dict[str, Any], depth: int, rate: float) -> float:
     return max(0.0, (depth * 1e6 - waited) / rate)
 
 
+def _waits(job: dict[str, Any]) -> dict[float, float]:
+    """fio's percentiles of completion latencies."""
+    read = job.get("read") or {}
+    for name, unit in (("clat_ns", 1000), ("clat", 1)):
+        if told := (read.get(name) or {}).get("percentile"):
+            return {float(percent): float(wait) / unit for percent, wait in told.items() if float(wait) > 0}
+    return {}
+
+
 def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
     options = _options(common | job.get("job options", {}))
     order = options.get("rw", "read")
@@ -182,7 +192,7 @@ def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
     fsync = int(options.get("fsync", 0)) if writes else 0
     pace = 0.0 if fsync else _pace(job, depth * alike, rate)
     return FioJob(str(job.get("jobname", order)), order in RANDOM, writes, sectors, depth * alike, span,
-                  fsync, rate, pace)
+                  fsync, rate, pace, {} if writes else _waits(job))
 
 
 def _same(job: Any, common: dict[str, Any]) -> str:
@@ -210,6 +220,7 @@ def _whole(jobs: list[Any], common: dict[str, Any]) -> list[Any]:
             for latency in {"clat_ns", "clat"} & before.keys() & more.keys():
                 mean = before["iops"] * before[latency]["mean"] + more["iops"] * more[latency]["mean"]
                 before[latency]["mean"] = mean / both if both else 0
+                before[latency].pop("percentile", None)  # those of several do not add up
             before["iops"] = both
     return found
 

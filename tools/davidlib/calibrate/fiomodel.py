@@ -11,14 +11,17 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..util import UserError
 from .fiojobs import FioJob
-from .result import Draft
+from .result import GIVEN, Draft
 from .simdisk import program
 
 CLOSE = 0.01  # of the rate: what two models differ by anyhow
 STEPS = 14  # of a search
+MANY = 10_000  # requests that tell the longest waits
+WAITS = {50.0: "p50_us", 90.0: "p90_us", 99.0: "p99_us", 99.9: "p999_us"}  # as david-sim bench has them
 
 
 def value(draft: Draft, name: str) -> str:
@@ -36,10 +39,19 @@ def _counted(draft: Draft, job: FioJob) -> str:
     return f" count={count}" + (" steady" if job.writes else f" warm={count // 10}")
 
 
+def _sectors(draft: Draft) -> int:
+    return int(re.sub(r"\D.*", "", value(draft, "capacity")))
+
+
+def written(draft: Draft) -> bool:
+    """Has the user said how the drive had been written?"""
+    return any(line.name == "precondition" and line.source == GIVEN for line in draft.lines)
+
+
 def _state(draft: Draft) -> list[str]:
     """What is read of flash was written before; fio does not say how."""
-    written = is_ssd(draft) and value(draft, "precondition") == "fresh"
-    return ["precondition=sequential"] if written else []
+    unknown = is_ssd(draft) and value(draft, "precondition") == "fresh" and not written(draft)
+    return ["precondition=sequential"] if unknown else []
 
 
 class Model:
@@ -54,21 +66,30 @@ class Model:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def parts(self, draft: Draft, words: str, *options: str) -> list[float]:
-        """Requests a second of each part of a job of david-sim bench."""
+    def _bench(self, draft: Draft, words: str, options: tuple[str, ...]) -> dict[str, Any]:
+        """What david-sim bench says of a job."""
         Path(self._file.name).write_text(draft.text())
         line = [program(), "bench", "--profile", self._file.name, "--json", "--no-doubts", "--job", words]
         line += [word for option in (*_state(draft), *options) for word in ("--option", option)]
         done = subprocess.run(line, capture_output=True, text=True)
         if done.returncode:
             raise UserError(f"{words}: {done.stderr.strip() or 'david-sim bench failed'}")
-        found = json.loads(done.stdout)["jobs"][0]["parts"]
+        found: dict[str, Any] = json.loads(done.stdout)["jobs"][0]
+        return found
+
+    def parts(self, draft: Draft, words: str, *options: str) -> list[float]:
+        """Requests a second of each part of a job of david-sim bench."""
+        found = self._bench(draft, words, options)["parts"]
         return [float(part["per_s"]) for one in found for part in one.values()]
 
     def rate(self, draft: Draft, job: FioJob, *options: str) -> float:
         """Requests a second."""
-        sectors = int(re.sub(r"\D.*", "", value(draft, "capacity")))
-        return sum(self.parts(draft, job.words(sectors) + _counted(draft, job), *options))
+        return sum(self.parts(draft, job.words(_sectors(draft)) + _counted(draft, job), *options))
+
+    def wait(self, draft: Draft, job: FioJob, percent: float, *options: str) -> float:
+        """us that so many percent of random reads take at most, of WAITS."""
+        words = job.words(_sectors(draft)) + f" count={MANY} warm={MANY // 10}"
+        return float(self._bench(draft, words, options)[WAITS[percent]])
 
 
 @dataclass(frozen=True)

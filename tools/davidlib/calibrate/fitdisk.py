@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from .depth import NONE, WINDOWS, least
+from .depth import AGE_LIMITS, ALIKE, NONE, WINDOWS, least
 from .fiojobs import FioJob
 from .fiomodel import CLOSE, Model, value
 from .knobs import NEAR, Knob, nanoseconds, one_of, picoseconds, small
@@ -17,6 +17,9 @@ MOST_RUNS = 1 << 13
 LONGEST_SETTLE = 100_000_000  # ns
 MOST_UNSEEN = 6  # of the last commands
 FEW = 8  # outstanding
+FAIR, AGED = 99.0, 99.9  # percent: waits by which fairness and a limit of age show
+FAIR_DEPTH, AGED_DEPTH = 16, 16  # the most, and the least, outstanding at which they do
+TOLD = 0.1  # of a logarithm: two waits that differ by more
 
 
 def dense(draft: Draft, factor: float, how: str) -> Draft:
@@ -113,6 +116,67 @@ def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
     return new
 
 
+def _waited(jobs: list[FioJob], percent: float) -> list[FioJob]:
+    """Of those that tell how the drive chooses, those whose waits fio has told."""
+    return [job for job in _choosing(jobs) if percent in job.waits]
+
+
+def _of_fairness(jobs: list[FioJob]) -> list[FioJob]:
+    return [job for job in _waited(jobs, FAIR) if job.depth <= FAIR_DEPTH]
+
+
+def _of_age(jobs: list[FioJob]) -> list[FioJob]:
+    return [job for job in _waited(jobs, AGED)[:1] if job.depth >= AGED_DEPTH]
+
+
+def _with(model: Model, draft: Draft, jobs: list[FioJob], name: str, word: str, how: str) -> Draft:
+    """With another value, and as much of the angle as then belongs to the rates; these come first."""
+
+    def off(of: Draft, *options: str) -> float:
+        return max(abs(math.log(model.rate(of, job, *options) / job.rate)) for job in jobs)
+
+    @cache
+    def worst(share: int) -> float:
+        return off(new, f"ncq_rotation={share / 1000}")
+
+    new = draft.copy()
+    new.set(name, word, "fitted", how)
+    share = least(0, NONE, worst)
+    new.set("ncq_rotation", f"{share / 1000:.3f}", "fitted", jobs[0].said)
+    return new if worst(share) < max(off(draft), NEAR) else draft
+
+
+def fit_fair(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
+    """Among how many commands none is passed over often: each depth tells whether it is among that many."""
+    before = int(value(draft, "ncq_fair"))
+
+    @cache
+    def off(fair: int) -> float:
+        return sum(abs(math.log(model.wait(draft, job, FAIR, f"ncq_fair={fair}") / job.waits[FAIR]))
+                   for job in jobs)
+
+    best = min((before, 0, *(job.depth for job in jobs)), key=off)
+    if off(best) > off(before) - TOLD:
+        return draft
+    how = f"{FAIR:g} % wait {jobs[0].waits[FAIR] / 1000:.4g} ms at most at depth {jobs[0].depth}"
+    return _with(model, draft, jobs, "ncq_fair", str(best), how)
+
+
+def fit_age(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
+    """Where the limit cannot be seen it stays the base's."""
+    job = jobs[0]
+
+    @cache
+    def off(limit: int) -> float:
+        return math.log(model.wait(draft, job, AGED, f"ncq_age_limit={limit}ms") / job.waits[AGED]) ** 2
+
+    best = min(AGE_LIMITS, key=off)
+    if off(AGE_LIMITS[-1]) < 2 * off(best) + ALIKE:
+        return draft
+    how = f"{AGED:g} % wait {job.waits[AGED] / 1000:.4g} ms at most at depth {job.depth}"
+    return _with(model, draft, jobs, "ncq_age_limit", f"{best} ms", how)
+
+
 def fit_writes(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
     """The runs that the buffer holds; a drive that is slower than with one of them settles for longer."""
     job = jobs[0]
@@ -176,6 +240,10 @@ KNOBS = (
          changes=(dense,), low=0.2, high=5.0),
     Knob("seek", "random reads at depth 1", _single, changes=(slower,), low=0.1, high=5.0),
     Knob("ncq_depth, ncq_rotation", "random reads at a depth of more than 2", _choosing, whole=fit_choice),
+    Knob("ncq_fair", f"percentiles of random reads at a depth of 3 to {FAIR_DEPTH}", _of_fairness,
+         whole=fit_fair),
+    Knob("ncq_age_limit", f"percentiles of the deepest random reads, of {AGED_DEPTH} or more", _of_age,
+         whole=fit_age),
     Knob("seek", "random reads at depth 1", _without_single, changes=(slower,), low=0.1, high=5.0),
     Knob("ncq_unseen", f"random reads at a depth of 3 to {FEW}, beside deeper ones",
          lambda jobs: _choosing(jobs)[1:], whole=lambda model, draft, jobs: draft),

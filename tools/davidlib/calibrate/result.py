@@ -15,13 +15,14 @@ from .writes import Writes
 # No drive is known to read on for a stream less than this, sectors: what the arm reads on anyhow.
 LEAST_TURN = 128
 SURE = 30_000  # ns: how far a switch may be measured too long
+GIVEN = "given"  # the source of what the user said
 
 
 @dataclass
 class Line:
     name: str
     value: str
-    source: str  # measured, fitted, assumed or reported
+    source: str  # measured, fitted, assumed, reported or given
     how: str = ""
 
     def __str__(self) -> str:
@@ -51,7 +52,7 @@ class Draft:
 
     def text(self) -> str:
         head = [f"# {line}" for line in self.title.splitlines()]
-        head.append("# Each line says whether it was measured, fitted, reported by the kernel, or assumed.")
+        head.append("# Each line says whether it was measured, fitted, reported, given or assumed.")
         return "\n".join([*head, "", *map(str, self.lines), ""])
 
 
