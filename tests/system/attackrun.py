@@ -39,11 +39,12 @@ def number_of(text: str) -> tuple[str, Any]:
 
 
 def tell(plan: Plan, found: Judged, seconds: float, cpu: float) -> None:
-    kind = "control, too" if found.control else found.late or f"clean, {found.squashed} blocks squashed"
+    kind = "control, too" if found.control else found.late or "clean"
     if found.not_built:
         kind = f"not built: {found.not_built}"
     if found.wrong:
         kind = f"FAILED: {found.wrong}"
+    kind += f"; {found.squashed} of {found.written} blocks squashed"
     took = f"{found.steps} steps, {seconds:.0f} s, of CPU time {cpu:.0f} s"
     say(f"attack: {plan.seed}: {plan.says()}: {kind} ({took})")
     if found.control:
@@ -100,6 +101,9 @@ def attack(args: argparse.Namespace) -> int:
             else "clean"
         )
         kinds[what] += 1
+        kinds["squashing"] += what == "clean" and found.squashed > 0
+        kinds["squashed"] += found.squashed
+        kinds["written"] += found.written
         begun += 1
         if found.late:
             save(args.save, f"{seed}-late", plan)
@@ -116,7 +120,13 @@ def attack(args: argparse.Namespace) -> int:
     rest = ", ".join(f"{kinds[kind]} {name}" for kind, name in (names | {"not built": "not built"}).items())
     say(f"attack: {begun} lives on {os.uname().release}: {kinds['clean']} clean, {rest}")
     say(f"attack: {kinds['steps']} steps on fake disks, of which {kinds['refused']} were refused")
-    return int(kinds["failed"] > 0 or not kinds["clean"] or bool(lost))
+    say(
+        f"attack: {kinds['squashing']} of {kinds['clean']} clean lives squashed something: in all lives "
+        f"{kinds['squashed']} of {kinds['written']} blocks of content"
+    )
+    # Where nothing is squashed nothing could have been lost.
+    idle = kinds["squashing"] * 2 < kinds["clean"]
+    return int(kinds["failed"] > 0 or not kinds["clean"] or idle or bool(lost))
 
 
 def short(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import pytest
 from helpers import attacklife
 from helpers.attacklayers import BUILDERS
 from helpers.attacklife import Judged, Lived, compared, reduced
-from helpers.attackplan import LAYERS_MOST, STEPS_LEAST, Plan, compose, read, rows, table
+from helpers.attackplan import LAYERS_MOST, MODES, STEPS_LEAST, Plan, compose, drops, read, rows, table
 from helpers.attackside import Moment
 from helpers.attacksteps import STEPS
 from labjob import PYTHON, Job
@@ -55,8 +55,9 @@ def test_what_the_table_names_is_in_the_table() -> None:
     for row in rows("steps"):
         assert set(row.get("layers", ())) <= layers and set(row.get("fs", ())) <= kinds, row
     for row in table()["planted"]:
-        assert bool(row["lives"]) != bool(row.get("missed")), row
-        assert set(row["hold"]) <= set(Plan.__dataclass_fields__), row
+        assert row["lives"], row
+        assert set(row["hold"]) <= {*Plan.__dataclass_fields__, "often"}, row
+        assert set(row["hold"].get("often", ())) <= set(STEPS), row
         assert set(row["hold"].get("layers", ())) <= layers and row["hold"].get("fs", "xfs") in kinds, row
         assert re.search(rf"^ \*\t{row['plant']}\t", INJECT.read_text(), re.MULTILINE), row
 
@@ -76,6 +77,19 @@ def test_each_layer_file_system_and_step_is_chosen_by_some_seed() -> None:
     assert {name for plan in plans for name in plan.layers} == {row["name"] for row in rows("layers")}
     assert {plan.fs for plan in plans} == {row["name"] for row in rows("file_systems")}
     assert {name for plan in plans for name, _ in plan.steps} == set(STEPS)
+
+
+def test_most_lives_drop_data() -> None:
+    """As far as their layers and their file system let them. Where nothing is dropped nothing is lost."""
+    plans = [compose(seed) for seed in range(1, 300)]
+    assert sum(map(drops, plans)) > len(plans) * 0.6
+    assert not all(map(drops, plans))
+
+
+def test_what_drops_does_so_in_a_mode_that_there_is() -> None:
+    for kind in ("layers", "file_systems"):
+        for row in rows(kind):
+            assert set(row.get("drops", ())) <= set(MODES) - {"explicit", "keep"}, row
 
 
 def test_a_step_does_the_same_when_others_are_left_out() -> None:

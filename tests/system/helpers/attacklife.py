@@ -34,7 +34,8 @@ class Lived:
     late: str = ""  # it did not end in time
     not_built: str = ""
     steps: int = 0
-    squashed: int = 0
+    squashed: int = 0  # blocks, at once or later
+    written: int = 0  # of these, with content of their own
 
 
 @dataclass
@@ -48,6 +49,7 @@ class Judged:
     steps: int = 0
     refused: int = 0
     squashed: int = 0  # blocks; a life in which none is squashed proves nothing of what is kept
+    written: int = 0
 
 
 def lived(plan: Plan, fake: bool) -> Lived:
@@ -104,9 +106,9 @@ def lived_here(plan: Plan, fake: bool) -> Lived:
                 side.moments[-1].tree = side.look()
                 side.moments[-1].complaints = side.complaints()
                 side.room()
-                found.squashed = side.squashed()
             finally:
                 end(side)
+                found.squashed, found.written = side.blocks_squashed, side.blocks_written
     except NotBuilt as error:
         found.not_built = " ".join(str(error).split())[:300]
     except (Failed, OSError) as error:
@@ -181,7 +183,7 @@ def judged(plan: Plan) -> Judged:
     fake = lived(plan, True)
     refused = sum(bool(moment.refused) for moment in fake.moments)
     found = Judged(control=control.wrong, late=fake.late, steps=fake.steps, refused=refused)
-    found.squashed = fake.squashed
+    found.squashed, found.written = fake.squashed, fake.written
     if fake.not_built:
         found.wrong = f"not built, as the control is: {fake.not_built}"
         return found

@@ -20,6 +20,8 @@ from typing import Any
 TABLE = Path(__file__).parents[1] / "attack.toml"
 STORES = ("alone", "pool", "shared pool")
 MODES = ("auto", "explicit", "implicit", "keep")
+OFTEN = 40  # the weight of a step that is held to come often
+SELDOM = 0.75  # of plans that drop nothing, so many are drawn again
 LAYERS_MOST, DISKS_MOST, STEPS_LEAST, STEPS_MOST = 4, 4, 60, 90
 
 
@@ -101,10 +103,7 @@ def fits(step: dict[str, Any], plan: Plan) -> bool:
     return not (step.get("cut") and not plan.cut) and not (step.get("caches") and not plan.caches)
 
 
-def compose(seed: int, held: dict[str, Any] | None = None) -> Plan:
-    """The plan of a seed. `held` has what is not left to chance."""
-    held = held or {}
-    rng = random.Random(f"attack {seed}")
+def without_steps(rng: random.Random, seed: int, held: dict[str, Any]) -> Plan:
     layers, disks = layers_of(rng)
     if "layers" in held:
         layers, disks = held["layers"], 1
@@ -142,7 +141,31 @@ def compose(seed: int, held: dict[str, Any] | None = None) -> Plan:
     if any("on a file" in name for name in plan.layers):
         plan.layers = [name for name in plan.layers if name != "fake disk that is implicit"]
         plan.mode = "auto" if plan.mode == "implicit" else plan.mode
-    possible = [step for step in rows("steps") if fits(step, plan)]
+    return plan
+
+
+def drops(plan: Plan) -> bool:
+    """Is data dropped in such a life, if all is as it should be? If not, nothing can be lost."""
+    mode = {"explicit": "auto"}.get(plan.mode, plan.mode)
+    chosen = [row for row in rows("layers") if row["name"] in plan.layers]
+    chosen += [row for row in rows("file_systems") if row["name"] == plan.fs]
+    return all(mode in row.get("drops", ()) for row in chosen)
+
+
+def compose(seed: int, held: dict[str, Any] | None = None) -> Plan:
+    """The plan of a seed. `held` has what is not left to chance, and steps that come often. With nothing
+    held, most plans drop data.
+    """
+    rng = random.Random(f"attack {seed}")
+    plan = without_steps(rng, seed, held or {})
+    while not held and not drops(plan) and rng.random() < SELDOM:
+        plan = without_steps(rng, seed, {})
+    often = (held or {}).get("often", ())
+    possible = [
+        {**step, "weight": OFTEN} if step["name"] in often else step
+        for step in rows("steps")
+        if fits(step, plan)
+    ]
     count = rng.randrange(STEPS_LEAST, STEPS_MOST + 1)
     plan.steps = [(drawn(rng, possible)["name"], rng.randrange(1 << 30)) for _ in range(count)]
     return plan

@@ -103,6 +103,7 @@ class Side:
         self.log = Complaints()
         self.failing = False
         self.implicit = plan.mode == "implicit"  # or was it, for a while
+        self.blocks_squashed = self.blocks_written = self.nospc = 0  # of disks that have gone meanwhile
 
     @property
     def has_images(self) -> bool:
@@ -186,6 +187,7 @@ class Side:
         place.first = False
 
     def close(self) -> None:
+        self.count()
         if self.kind == "btrfs":
             run("btrfs", "device", "scan", "--forget", ok=(0, 1))
         self.place.session.close()
@@ -382,18 +384,28 @@ class Side:
         found = [NUMBERS.sub("N", text) for text in self.log.found()]
         return [] if self.failing else found
 
-    def squashed(self) -> int:
-        figures = [device_stats(name)["written"] for name in self.names if self.fake]
-        return sum(int(figure["squashed"]) for figure in figures)  # type: ignore[index]
+    def count(self) -> None:
+        """Figures go with the disk: all those that are about to go are added up."""
+        squashed, written, self.nospc = self.figures()
+        self.blocks_squashed, self.blocks_written = squashed, written
+
+    def figures(self) -> tuple[int, int, int]:
+        """Blocks squashed, at once or later; blocks of data or metadata written; requests without room."""
+        squashed, written, nospc = self.blocks_squashed, self.blocks_written, self.nospc
+        for name in [*self.names, *self.place.uppers] if self.fake else []:
+            if not dm.exists(name):
+                continue
+            figures = device_stats(name)
+            at_once, later = figures["written"], figures["unclassified"]
+            squashed += int(at_once["squashed"]) + int(later["data"])  # type: ignore[index]
+            written += int(at_once["squashed"]) + int(at_once["kept"])  # type: ignore[index]
+            nospc += int(figures["nospc"])  # type: ignore[call-overload]
+        return squashed, written, nospc
 
     def room(self) -> None:
         """Requests that failed though nothing was made to fail."""
-        if not self.fake:
-            return
-        for name in self.names:
-            figures = device_stats(name)
-            if figures["nospc"]:
-                raise Failed(f"{name}: {figures['nospc']} requests failed for want of space")
+        if nospc := self.figures()[2]:
+            raise Failed(f"{nospc} requests failed for want of space")
 
     # Failing and cut off
 

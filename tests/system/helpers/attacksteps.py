@@ -21,11 +21,13 @@ from pathlib import Path
 from helpers import attackside, raw
 from helpers.attackplan import rows
 from helpers.attackside import Side
+from helpers.csums import crc32c
 from helpers.f2fs import collect_f2fs
 from helpers.filesystems import TOOLS, UNKNOWN
 from helpers.guest import Failed, attached, david, loop_disk, mounted, run, swap_table
 from helpers.lvmtool import lvm
 from helpers.manifest import difference, manifest
+from helpers.poolbox import pool_disk
 from helpers.storetool import says
 from helpers.swapping import swapped_out
 from helpers.units import GIB, KIB, MIB
@@ -105,7 +107,7 @@ def large_file(side: Side, rng: random.Random) -> None:
     os.mkdir(where)
     noise = random.Random(5).randbytes(MIB)
     with open(f"{where}/large", "wb") as file:
-        for _ in range(rng.choice((8, 32, 110))):
+        for _ in range(rng.choice((32, 110, 110))):
             file.write(noise)
         os.fsync(file.fileno())
     for number in range(2):
@@ -236,6 +238,35 @@ def keep_again(side: Side, rng: random.Random) -> None:
     name = a_kept(side, rng)
     with raw.opened(f"{side.top}/raw/{name}", os.O_RDWR | rng.choice((0, os.O_DSYNC))) as fd:
         os.pwrite(fd, side.kept[name], 0)
+
+
+def keep_for_rewriting(side: Side, rng: random.Random) -> str:
+    """A file with blocks of its own, once it is synced."""
+    name = f"w{rng.randrange(1 << 30)}"
+    side.kept[name] = rng.randbytes(8 * BLOCK)
+    Path(f"{side.top}/raw/{name}").write_bytes(side.kept[name])
+    return name
+
+
+def rewrite_durably(side: Side, rng: random.Random, name: str) -> None:
+    """In place, past the page cache, and once more to be durable. To a device itself that would flush its
+    cache; a file's blocks that are there already are written with FUA, and no flush.
+    """
+    places = rng.sample(range(8), rng.randrange(2, 7))
+    content = {place * BLOCK: rng.randbytes(BLOCK) for place in places}
+    for flags in (0, os.O_DSYNC):
+        with raw.opened(f"{side.top}/raw/{name}", raw.DIRECT | flags) as fd:
+            for offset, data in content.items():
+                raw.write(fd, data, offset)
+                put(side, name, offset, data)
+
+
+@step("raw: in place, and again to be durable")
+def keep_durably(side: Side, rng: random.Random) -> None:
+    name = keep_for_rewriting(side, rng)
+    sync(side.top)
+    with suppress(OSError):  # not every file system has direct I/O
+        rewrite_durably(side, rng, name)
 
 
 @step("raw: deduplicate with a file of no rule")
@@ -520,6 +551,28 @@ def xfs_grow(side: Side, rng: random.Random) -> None:
     run("xfs_growfs", side.top)
 
 
+def live_in_the_tail(side: Side, rng: random.Random, tail: str) -> None:
+    """In what was cut off, at once: a kind that is known to implicit, or one that is not."""
+    fs = rng.choice(("xfs", "xfs", "ext4", "f2fs", "jfs", "vfat"))
+    known = fs in TOOLS
+    options = "" if known else UNKNOWN[fs][2]
+    plainly = {"xfs": ("-K",), "ext4": ("-U", "random", "-E", "nodiscard"), "f2fs": ("-t", "0")}
+    run(*(TOOLS[fs].mkfs if known else UNKNOWN[fs][0]), *plainly.get(fs, ()), tail)
+    work_a_little(side, rng)
+    sync(side.top)
+    with mounted(tail, fs, options) as below:
+        plain(below, "other", 120)
+        work_a_little(side, rng)
+        sync(side.top)
+        before = manifest(below)
+    drop_caches()
+    flush_buffers(tail)
+    run(*(TOOLS[fs].check if known else UNKNOWN[fs][1]), tail)
+    with mounted(tail, fs, options) as below:
+        if wrong := difference(before, manifest(below)):
+            raise Failed(f"{fs} in what was cut off: the tree differs: " + "\n".join(wrong))
+
+
 @step("xfs: smaller while mounted, another one in what was cut off")
 def xfs_shrink(side: Side, rng: random.Random) -> None:
     size = size_of(side.devices[0])
@@ -537,20 +590,7 @@ def xfs_shrink(side: Side, rng: random.Random) -> None:
     except Failed:  # something lies there
         return
     with attached(side.devices[0], blocks * bsize - less, direct=rng.random() < 0.5) as tail:
-        run("mkfs.xfs", "-q", "-f", "-K", tail)
-        work_a_little(side, rng)
-        sync(side.top)
-        with mounted(tail, "xfs") as below:
-            populate(below, "other", 120)
-            work_a_little(side, rng)
-            sync(side.top)
-            before = manifest(below)
-        drop_caches()
-        flush_buffers(tail)
-        run("xfs_repair", "-n", tail)
-        with mounted(tail, "xfs") as below:
-            if wrong := difference(before, manifest(below)):
-                raise Failed("in what was cut off, the tree differs: " + "\n".join(wrong))
+        live_in_the_tail(side, rng, tail)
     flush_buffers(side.devices[0])
     run("xfs_growfs", side.top)
 
@@ -1053,6 +1093,38 @@ def fill_beside(side: Side, rng: random.Random) -> None:
     sync(side.top)
 
 
+LATE = GIB
+
+
+@step("pool: a disk that has nothing, while another one has all")
+def disk_without_blocks(side: Side, rng: random.Random) -> None:
+    """It needs blocks for checksums, rules and what must be kept. The other one can spare them."""
+    if side.plan.store == "alone":
+        return
+    if not side.fake:
+        fill_beside(side, rng)
+        return
+    options = ("--classify", "data", "-o", "checksums=on", "-o", "pool_reserve=0")
+    with pool_disk("late", side.base("pool"), *options, size=LATE) as disk:
+        fill_beside(side, rng)
+        content = {at: rng.randbytes(MIB) for at in range(0, 16 * MIB, MIB)}
+        with raw.opened(disk) as fd:
+            for at, data in content.items():
+                raw.write(fd, data, at)
+            os.fsync(fd)
+            run("dmsetup", "message", "late", "0", "raw", "add", "sectors:65536-65599")
+            kept = rng.randbytes(8 * BLOCK)
+            raw.write(fd, kept, 32 * MIB)
+            os.fsync(fd)
+    with pool_disk("late", side.base("pool"), *options, size=LATE) as disk, raw.opened(disk) as fd:
+        raw.must_read(fd, kept, 32 * MIB)
+        for at, data in content.items():
+            for start in range(0, MIB, 32 * BLOCK):
+                if crc32c(raw.read(fd, BLOCK, at + start)) != crc32c(data[start : start + BLOCK]):
+                    raise Failed(f"late: the block at {at + start} has lost its checksum")
+        raw.discard(fd, 0, LATE)
+
+
 # Cut off.
 
 
@@ -1137,9 +1209,13 @@ def close_broken(side: Side) -> None:
 @step("cut: the power fails")
 def cut_power(side: Side, rng: random.Random) -> None:
     """What no flush has made durable may be gone."""
+    name = keep_for_rewriting(side, rng)
     with cut_off(side) as tree:
         side.do_late(rng.randrange(1 << 30))
-        write_durably(side, rng)
+        if rng.random() < 0.3:
+            write_durably(side, rng)
+        with suppress(OSError):
+            rewrite_durably(side, rng, name)
         for name in side.base_names():
             side.fail(name)
         with suppress(OSError):
