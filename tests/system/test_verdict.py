@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import copy
+import json
+from pathlib import Path
 
 import pytest
 
@@ -122,6 +124,63 @@ def test_check_finds_whatever_is_wrong(bad: str) -> None:
     elif bad in found:
         found[bad] = 1 if bad != "late" else found[bad]
     assert not check.valid(check.findings(found))
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ({}, ""),
+        ({"name": "other"}, "of the disk other, not of big"),
+        # Of 120 reads 100 were before the reset: 125 - 20 is nothing that was ever counted.
+        ({"since": "since the reset at 2030-01-01 00:00:14"}, "those since the reset at .* --all --json"),
+    ],
+)
+def test_earlier_figures_are_of_the_whole_life_of_this_disk(tmp_path: Path, said: dict, says: str) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({"name": "big", "requests": {"read": 20}} | said))
+    if not says:
+        assert baseline.read_file(str(file), "big")["requests"] == {"read": 20}
+        return
+    with pytest.raises(DeviceError, match=says):
+        baseline.read_file(str(file), "big")
+
+
+def test_top_goes_on_when_a_disk_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins anew: the older one had more reads in an interval, or fewer, than the new one has in all."""
+    reads = {"old": 100, "other": 0}
+    disks = {"a": "old", "b": "other"}
+    empty = figures()
+
+    def identity(name: str) -> str:
+        if name not in disks:
+            raise DeviceError(f"NAME {name}: no such device")
+        return disks[name]
+
+    def counted(disk: str) -> dict:
+        found = copy.deepcopy(empty)
+        found["requests"]["read"] = reads[disk]
+        return found | {"name": disk}
+
+    monkeypatch.setattr(baseline, "identity", identity)
+    monkeypatch.setattr(stats, "fetch", lambda name: disks[name])
+    monkeypatch.setattr(stats, "as_dict", counted)
+    monkeypatch.setattr(top, "need_disk", lambda name: None)
+    monkeypatch.setattr(top.time, "sleep", lambda seconds: happens.pop(0)())
+    happens = [
+        lambda: reads.update(old=105),
+        lambda: (disks.update(a="new"), reads.update(new=300, other=1)),
+        lambda: (disks.update(a="newer"), reads.update(newer=7, other=2)),
+        lambda: reads.update(newer=8),
+        lambda: disks.pop("a"),
+    ]
+    shown = [[(row["name"], row["read_per_s"] > 0) for row in rows] for rows in top.rows(["a", "b"], 1, 5)]
+    assert shown == [
+        [("old", True), ("other", False)],
+        [("other", True)],
+        [("other", True)],
+        [("newer", True), ("other", False)],
+        [("other", False)],
+    ]
 
 
 def test_a_line_of_top_is_rates_of_its_interval() -> None:

@@ -60,8 +60,8 @@ def difference(now: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def read_file(path: str) -> dict[str, Any]:
-    """The figures in a file of `david stats --json`."""
+def read_file(path: str, name: str) -> dict[str, Any]:
+    """The figures of the disk NAME in a file of `david stats --json`; they must be of its whole life."""
     try:
         figures = json.loads(Path(path).read_text())
     except OSError as error:
@@ -71,10 +71,15 @@ def read_file(path: str) -> dict[str, Any]:
         raise DeviceError(f"--since {path}: not JSON ({error}); {remedy}") from None
     if not isinstance(figures, dict):
         raise DeviceError(f"--since {path}: not of 'david stats NAME --json'")
+    if figures.get("name", name) != name:
+        raise DeviceError(f"--since {path}: of the disk {figures['name']}, not of {name}")
+    if part := figures.get("since"):
+        raise DeviceError(f"--since {path}: its figures are those {part}, and not of the disk's whole life; "
+                          "make it with 'david stats NAME --all --json'")
     return figures
 
 
-def _identity(name: str) -> str:
+def identity(name: str) -> str:
     """Of the disk, not of its name: no other disk has it, and none after the next boot."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot} {Path(f'/sys/dev/block/{dm.minor(name)}/diskseq').read_text().strip()}"
@@ -85,7 +90,7 @@ def set_mark(name: str, figures: dict[str, Any]) -> None:
     MARKS.mkdir(mode=0o755, exist_ok=True)
     path = MARKS / f"{name}.json"
     new = path.with_suffix(".new")
-    new.write_text(json.dumps({"disk": _identity(name), "at": int(time.time()), "figures": figures}))
+    new.write_text(json.dumps({"disk": identity(name), "at": int(time.time()), "figures": figures}))
     os.replace(new, path)
 
 
@@ -93,7 +98,7 @@ def mark(name: str) -> tuple[int, dict[str, Any]] | None:
     """When the disk's mark was set (seconds since 1970), and the figures then; None without one."""
     try:
         left = json.loads((MARKS / f"{name}.json").read_text())
-        if left["disk"] == _identity(name):
+        if left["disk"] == identity(name):
             return left["at"], left["figures"]
     except (OSError, ValueError, KeyError, TypeError):
         pass

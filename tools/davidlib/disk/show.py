@@ -25,7 +25,7 @@ def figures_of(name: str) -> dict[str, Any]:
 def _part(args: argparse.Namespace) -> tuple[str, dict[str, Any] | None]:
     """Of which part of the disk's life: in words, and the figures at its beginning."""
     if args.since:
-        return f"since {args.since}", baseline.read_file(args.since)
+        return f"since {args.since}", baseline.read_file(args.since, args.name)
     if not args.all and (left := baseline.mark(args.name)):
         at, figures = left
         return f"since the reset at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}", figures

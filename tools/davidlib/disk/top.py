@@ -79,11 +79,11 @@ def line(row: dict[str, Any]) -> str:
     )
 
 
-Look = tuple[int, dict[str, Any]]
+Look = tuple[str, int, dict[str, Any]]  # the disk, whatever its name; when; its figures
 
 
 def _look(name: str) -> Look:
-    return time.monotonic_ns(), stats.as_dict(stats.fetch(name))
+    return baseline.identity(name), time.monotonic_ns(), stats.as_dict(stats.fetch(name))
 
 
 def _names(wanted: list[str]) -> list[str]:
@@ -93,7 +93,8 @@ def _names(wanted: list[str]) -> list[str]:
 
 
 def rows(wanted: list[str], interval: float, count: int | None) -> Iterator[list[dict[str, Any]]]:
-    """Samples of all disks, interval by interval. A disk that is gone drops out."""
+    """Samples of all disks, interval by interval. A disk that is gone drops out. One that was made again
+    under its name has no line of that interval."""
     last: dict[str, Look] = {name: _look(name) for name in _names(wanted)}
     if not last:
         raise DeviceError("no david devices; 'david create --help' tells how to make one")
@@ -101,13 +102,14 @@ def rows(wanted: list[str], interval: float, count: int | None) -> Iterator[list
         time.sleep(interval)
         count = None if count is None else count - 1
         found = []
-        for name, (then, before) in list(last.items()):
+        for name, (disk, then, before) in list(last.items()):
             try:
-                now, after = last[name] = _look(name)
-            except stats.StatsError:
+                still, now, after = last[name] = _look(name)
+            except (stats.StatsError, DeviceError, OSError):
                 del last[name]
                 continue
-            found.append(sample(before, after, now - then))
+            if still == disk:
+                found.append(sample(before, after, now - then))
         yield found
 
 
