@@ -204,6 +204,23 @@ def ids_of_three(where: str, top: Path) -> set[str]:
     return set(seen)
 
 
+def test_a_directory_is_all_that_a_command_finds_in_it(tmp_path: Path) -> None:
+    """Also behind a link to another directory, and if the command names it behind an option's letter."""
+    tree, elsewhere = tmp_path / "tree", tmp_path / "elsewhere"
+    for place in (tree, elsewhere):
+        place.mkdir()
+    for name in ("link", "again"):
+        (tree / name).symlink_to(elsewhere)
+    (elsewhere / "round").symlink_to(tree)
+    command = f"tar -C{tree} -chf - . | cat >$TOP/x"
+    text = f'where = "here"\n{DISK}[[workload]]\nkind = "command"\ncommand = "{command}"\n'
+    seen = []
+    for says in ("one", "two", "two"):
+        (elsewhere / "file").write_text(says)
+        seen += ids(text)
+    assert seen[0] != seen[1] == seen[2]
+
+
 def test_two_profiles_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

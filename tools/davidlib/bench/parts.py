@@ -98,6 +98,8 @@ def _words(text: str) -> set[str]:
     found = set(SEPARATED.split(text))
     with contextlib.suppress(ValueError):  # quotes that do not end
         found |= set(shlex.split(text))
+    # A path may stand right behind an option's letter: tar -C/opt/tree.
+    found |= {word[word.index("/"):] for word in found if word.startswith("-") and "/" in word}
     return {word for word in found if "/" in word}
 
 
@@ -110,10 +112,12 @@ def _named_paths(text: str) -> Iterator[Path]:
 
 
 def _tree_digest(top: Path) -> str:
-    """Of all files below a directory: their names and what is in them; of very many, of the first."""
-    found, left = hashlib.sha256(), MOST_FILES
-    for directory, names, files in os.walk(top):
-        names.sort()
+    """Of all files below a directory: their names and what is in them; of very many, of the first. A link to
+    a directory is what is there, but for one that the walk has been in: it may go round."""
+    found, left, been = hashlib.sha256(), MOST_FILES, {os.path.realpath(top)}
+    for directory, names, files in os.walk(top, followlinks=True):
+        names[:] = [name for name in sorted(names) if os.path.realpath(Path(directory, name)) not in been]
+        been |= {os.path.realpath(Path(directory, name)) for name in names}
         for name in sorted(files):
             path = Path(directory, name)
             found.update(f"{path.relative_to(top)}\0".encode(errors="surrogateescape"))
