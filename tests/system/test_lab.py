@@ -4,7 +4,11 @@
 import contextlib
 import fcntl
 import os
+import pty
+import select
+import struct
 import subprocess
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -167,7 +171,8 @@ def test_a_command_that_takes_too_long_is_told(leftovers: None) -> None:
     assert time.monotonic() - start < 30
     assert run.returncode == 124
     assert run.stdout == "before\n"
-    assert "not done after 5 s" in run.stderr
+    # Nothing of the boot: the kernel has no part in it.
+    assert run.stderr == "lab: the command was not done after 5 s, see --timeout\n"
 
 
 def test_a_kernel_warning_fails_a_command_that_succeeded() -> None:
@@ -270,6 +275,12 @@ def test_the_environment_is_clean_and_has_the_callers_david_variables() -> None:
 
 @pytest.mark.parametrize(("options", "said"), [
     (("--memory", "lots"), "--memory lots"),
+    (("--memory", "900000G"), "--memory 900000G: this machine has"),
+    (("--timeout", "0"), "--timeout 0"),
+    (("--timeout", "-5"), "--timeout -5"),
+    (("--timeout", "nan"), "--timeout nan"),
+    (("--ram-disk", "0G"), "--ram-disk 0G"),
+    (("--kernel", "./nosuch"), "--kernel ./nosuch"),
     (("--rw", "/does/not/exist"), "--rw /does/not/exist"),
     (("--kind", "vm", "--virtual-time"), "--virtual-time"),
     (("--kind", "uml", "--cpus", "2"), "--cpus 2"),
@@ -281,6 +292,98 @@ def test_a_bad_option_is_named(options: tuple[str, ...], said: str) -> None:
     run = lab(*options, "--", "true")
     assert run.returncode == 125
     assert said in run.stderr
+
+
+def test_standard_input_is_the_commands() -> None:
+    numbers = "".join(f"{n}\n" for n in range(200000))
+    for options in ((), ("--virtual-time",)):
+        run = subprocess.run([DAVID, "lab", "run", *options, "--", "sh", "-c", "read -r first; cat; exit 3"],
+                             input=numbers, capture_output=True, text=True, check=False)
+        assert (run.returncode, run.stdout) == (3, numbers.removeprefix("0\n")), run.stderr
+
+
+def test_a_command_need_not_read_its_input() -> None:
+    with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
+        run = subprocess.run([DAVID, "lab", "run", "--", "head", "-n", "2"], stdin=endless.stdout,
+                             capture_output=True, text=True, check=False)
+        endless.kill()
+    assert (run.returncode, run.stdout) == (0, "y\ny\n"), run.stderr
+
+
+def test_modprobe_of_what_is_built_in_has_nothing_to_do() -> None:
+    run = shell(UML, "set -e; modprobe brd rd_nr=1 rd_size=131072; modprobe loop; blockdev --getsz /dev/ram0;"
+                     "if modprobe brd rd_size=5; then exit 1; fi; if modprobe nosuch; then exit 1; fi")
+    assert (run.returncode, run.stdout) == (0, "262144\n"), run.stderr
+    assert "--ram-disk SIZE" in run.stderr and "nosuch not found" in run.stderr
+    run = shell(UML, "modprobe brd rd_size=3145728 && blockdev --getsz /dev/ram3", "--ram-disk", "3G")
+    assert (run.returncode, run.stdout) == (0, f"{3 << 21}\n"), run.stderr
+
+
+class Typed:
+    """`david lab shell` on a terminal of its own."""
+
+    def __init__(self) -> None:
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            os.execv(DAVID, [str(DAVID), "lab", "shell", "--", "bash", "--norc"])
+        self.resize(33, 101)
+        self.seen = ""
+
+    def resize(self, lines: int, columns: int) -> None:
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def read(self, patience: float = 600) -> str | None:
+        """What is printed next; "" after the end, None if nothing comes."""
+        if not select.select([self.fd], [], [], patience)[0]:
+            return None
+        with contextlib.suppress(OSError):
+            return os.read(self.fd, 4096).decode(errors="replace")
+        return ""
+
+    def until(self, text: str, press: str = "") -> None:
+        """Read on until that is printed. A key that comes between two commands is lost: PRESS it again."""
+        for _ in range(1000):
+            if text in self.seen:
+                self.seen = self.seen.partition(text)[2]
+                return
+            self.keys(press)
+            more = self.read(2 if press else 600)
+            assert more or press and more is None, f"no {text!r} in {self.seen!r}"
+            self.seen += more or ""
+        raise AssertionError(f"no {text!r} in {self.seen!r}")
+
+    def status(self) -> int:
+        """When it has ended."""
+        while self.read():
+            pass
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def keys(self, text: str) -> None:
+        os.write(self.fd, text.encode())
+
+
+def test_a_shell_has_the_terminal_with_its_keys_and_size() -> None:
+    shell = Typed()
+    shell.until("# ")
+    shell.keys("stty size; sh -c 'echo $((20 + 22)) ready; exec sleep 1000'\n")
+    shell.until("33 101")
+    shell.until("42 ready")
+    shell.resize(44, 111)
+    shell.until("Stopped", press="\x1a")
+    shell.keys("stty size; fg\n")
+    shell.until("44 111")
+    shell.until("sleep 1000")
+    # Who is interrupted does not go on with its line.
+    shell.until("# ", press="\x03")
+    shell.keys("echo $? ended\n")
+    shell.until("130 ended")
+    shell.keys("exit 5\n")
+    assert shell.status() == 5
+
+
+def test_a_shell_needs_a_terminal() -> None:
+    run = subprocess.run([DAVID, "lab", "shell"], input="true\n", capture_output=True, text=True, check=False)
+    assert run.returncode == 125 and "no terminal" in run.stderr
 
 
 @LONG

@@ -2,12 +2,13 @@
 """`david lab ...`: the command line of the labs."""
 
 import argparse
+import math
 import signal
 import sys
 
 from ..command import Commands
 from ..util import say
-from . import kernels, kvm, module, uml_kernel
+from . import kernels, kvm, module, own_kernel, stdin, terminal, uml_kernel
 from .lab import DEFAULT_TIMEOUT, SEALED_RW, SEALED_TREE
 from .run import run_lab
 from .vm import probe
@@ -15,11 +16,18 @@ from .vm import probe
 RUN_HELP = """\
 Run COMMAND as root in a lab machine that has dm-david loaded. The host's root is
 there, read-only, with fresh /tmp, /run and /dev; the working directory is the
-caller's. Output and exit status are the command's, except
+caller's. What comes in by a pipe or a file is the command's standard input.
+Output and exit status are the command's, except
 
   124  the command was not done in time
   125  the lab failed: no guest, or its kernel panicked
   126  the command succeeded, but the guest's kernel printed a warning
+"""
+
+SHELL_HELP = """\
+An interactive shell, or COMMAND, as root in a uml lab that has dm-david loaded: with
+job control, and the keys of this terminal. The host's root is there, read-only, as
+with `lab run`; with the shell's end all is gone that was not written below --rw.
 """
 
 ICOUNT_HELP = """\
@@ -34,19 +42,12 @@ Exit statuses as with `lab run`.
 
 def add_parsers(sub: Commands) -> None:
     lab = sub.add_parser("lab", help="run a command in a lab machine that has dm-david loaded")
-    labs = lab.add_subparsers(dest="lab", required=True, metavar="run|icount|module|setup")
+    labs = lab.add_subparsers(dest="lab", required=True, metavar="run|shell|icount|module|setup")
     run = labs.add_parser("run", help="run a command in a lab machine", description=RUN_HELP,
                           formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_machine(run)
+    add_run(run)
     run.add_argument("--virtual-time", action="store_true",
                      help="uml only: waiting takes no real time, a run repeats to the nanosecond")
-    run.add_argument("--debug", action="store_true",
-                     help="uml only: a kernel with KASAN, lockdep, kmemleak and the like (built once)")
-    run.add_argument("--memory", metavar="M", help="such as 512M or 4G (default: uml 1G, vm 2G)")
-    run.add_argument("--cpus", type=int, metavar="N",
-                     help="vm, and uml with --kernel newest, up to 4 (default: vm 2, uml 1)")
-    run.add_argument("--rw", action="append", default=[], metavar="DIR",
-                     help="open a directory of the host for writing; may be repeated")
     run.add_argument("--sealed", action="store_true",
                      help="COMMAND sees nothing of the caller: one environment for all, the tree as "
                           f"{SEALED_TREE}, the first --rw directory as {SEALED_RW}/0, and it begins in /")
@@ -54,6 +55,12 @@ def add_parsers(sub: Commands) -> None:
                      help=f"end the guest after so many seconds (default: {DEFAULT_TIMEOUT})")
     run.add_argument("command", nargs="+", metavar="COMMAND", help="behind `--`")
     run.set_defaults(func=run_command)
+
+    shell = labs.add_parser("shell", help="a shell in a lab machine, on this terminal",
+                            description=SHELL_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_run(shell)
+    shell.add_argument("command", nargs="*", metavar="COMMAND", help="behind `--` (default: bash)")
+    shell.set_defaults(func=run_shell)
 
     icount = labs.add_parser("icount", help="run a command where one instruction is one nanosecond",
                              description=ICOUNT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -78,11 +85,24 @@ def add_parsers(sub: Commands) -> None:
     setup.set_defaults(func=set_up)
 
 
+def add_run(parser: argparse.ArgumentParser) -> None:
+    add_machine(parser)
+    parser.add_argument("--debug", action="store_true",
+                        help="uml only: a kernel with KASAN, lockdep, kmemleak and the like (built once)")
+    parser.add_argument("--memory", metavar="M", help="such as 512M or 4G (default: uml 1G, vm 2G)")
+    parser.add_argument("--ram-disk", metavar="SIZE",
+                        help="of /dev/ram0 to /dev/ram3, such as 2G (default: uml 128M; vm has none)")
+    parser.add_argument("--cpus", type=int, metavar="N",
+                        help="vm, and uml with --kernel newest, up to 4 (default: vm 2, uml 1)")
+    parser.add_argument("--rw", action="append", default=[], metavar="DIR",
+                        help="open a directory of the host for writing; may be repeated")
+
+
 def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=("uml", "vm"), default="uml",
                         help="uml: User Mode Linux, starts in a second. "
                              "vm: Debian's stock kernel in QEMU (default: uml)")
-    add_kernel(parser)
+    add_own_kernel(parser)
 
 
 def add_kernel(parser: argparse.ArgumentParser) -> None:
@@ -90,12 +110,30 @@ def add_kernel(parser: argparse.ArgumentParser) -> None:
                         help="6.1, 6.12, newest, or another MAJOR.MINOR that Debian serves (default: 6.12)")
 
 
+def add_own_kernel(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kernel", default="6.12", metavar="K",
+                        help="6.1, 6.12, newest, or another MAJOR.MINOR that Debian serves; or your kernel's "
+                             "source tree, a path with a `/`, of which a copy is built (default: 6.12)")
+    parser.add_argument("--config", action="append", default=[], metavar="FRAGMENT",
+                        help="lines such as CONFIG_EXT4_DEBUG=y on top of your kernel's configuration; "
+                             "may be repeated")
+
+
 def run_command(args: argparse.Namespace) -> int:
     # Leave by way of the clean-up when told to stop.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    return run_lab(args.command, kind=args.kind, kernel=args.kernel, virtual_time=args.virtual_time,
-                   debug=args.debug, memory=args.memory, cpus=args.cpus, rw=args.rw,
-                   timeout=args.timeout, sealed=args.sealed).returncode
+    return run_lab(args.command, kind=args.kind, kernel=args.kernel, config=args.config,
+                   virtual_time=args.virtual_time, debug=args.debug, memory=args.memory,
+                   ram_disk=args.ram_disk, cpus=args.cpus, rw=args.rw, timeout=args.timeout,
+                   sealed=args.sealed, stdin=stdin.is_given()).returncode
+
+
+def run_shell(args: argparse.Namespace) -> int:
+    terminal.check()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    return run_lab(args.command or ["bash"], kind=args.kind, kernel=args.kernel, config=args.config,
+                   debug=args.debug, memory=args.memory, ram_disk=args.ram_disk, cpus=args.cpus, rw=args.rw,
+                   timeout=math.inf, shell=True).returncode
 
 
 def run_icount(args: argparse.Namespace) -> int:
@@ -105,7 +143,7 @@ def run_icount(args: argparse.Namespace) -> int:
 
 
 def build_module(args: argparse.Namespace) -> int:
-    kernel = kernels.version(args.kernel)
+    kernel = own_kernel.resolve(args.kind, args.kernel, args.config)
     if args.sparse:
         module.sparse(args.kind, kernel)
         return 0

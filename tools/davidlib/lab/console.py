@@ -18,9 +18,15 @@ class Console:
 
     def __init__(self) -> None:
         self.text = ""
+        # Is the guest as far as its command, and what has been printed since?
+        self.up = False
+        self.after = ""
         self.warnings: list[str] = []
         self.panicked = False
         self._partial = ""
+
+    def is_up(self) -> None:
+        self.up = True
 
     def feed(self, data: bytes) -> None:
         lines = (self._partial + data.decode(errors="replace").replace("\r", "")).split("\n")
@@ -37,10 +43,13 @@ class Console:
         self.text += line + "\n"
         if len(self.text) > 2 * KEEP:
             self.text = self.text[-KEEP:]
+        if self.up:
+            self.after = (self.after + line + "\n")[-KEEP:]
         if PANIC.search(line):
             self.panicked = True
         elif TROUBLE.search(line):
             self.warnings.append(line.strip())
 
     def tail(self, lines: int = TRACE_LINES) -> str:
-        return "\n".join(self.text.splitlines()[-lines:])
+        """Of what came after the boot, if there is that."""
+        return "\n".join((self.after if self.after.strip() else self.text).splitlines()[-lines:])

@@ -14,11 +14,12 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
 from ..util import TREE
+from . import stdin
 from .console import Console
 from .lab import (
     FRESH,
@@ -38,6 +39,8 @@ GUEST = Path(__file__).resolve().with_name("guest")
 POLL = 0.05
 # The first thing that guest/main makes.
 MAIN_LOG = "main.log"
+# And the last before the command.
+RUNNING = "running"
 # A guest with its command done has nothing to do any more but to switch itself off.
 GRACE = 10
 
@@ -55,6 +58,9 @@ def prepare(lab: Lab, private: Path, modules: list[Path], mount_rw: MountRw, beg
     (private / "command").write_text(command_script(lab))
     (private / "mounts").write_text(mount_script(lab, mount_rw))
     (private / "begin").write_text(begin)
+    if lab.stdin:
+        (private / "in").mkdir()
+        (stdin.read_all if lab.virtual_time else stdin.feed)(private / "in")
     rest = [f"sync -f {shlex.quote(str(there))}\n" for _, there in opened_paths(lab)]
     (private / "rest").write_text("".join(rest))
 
@@ -91,12 +97,12 @@ class NeverUp(Exception):
 
 
 def run_guest(lab: Lab, machine: list[str], env: dict[str, str], private: Path, streams: Streams,
-              boot_limit: float = math.inf) -> Result:
+              boot_limit: float = math.inf, pass_fds: Sequence[int] = ()) -> Result:
     """Start MACHINE, pass on what its command prints, and judge how it ended."""
     console = Console()
     # It goes when this process goes, however that comes about.
     with subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *machine], env=env, start_new_session=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, pass_fds=pass_fds,
                           stderr=subprocess.STDOUT) as guest:
         try:
             timed_out = watch(lab, guest, private, console, streams, time.monotonic() + boot_limit)
@@ -122,6 +128,8 @@ def watch(lab: Lab, guest: subprocess.Popen[bytes], private: Path, console: Cons
                 data = os.read(key.fd, 1 << 16)
                 console.feed(data)
                 closed = not data
+            if not console.up and (private / RUNNING).exists():
+                console.is_up()
             # The end first, the output after it: nothing is printed in between.
             ended = closed or guest.poll() is not None
             moved = pump(out, streams.stdout) + pump(err, streams.stderr)
@@ -168,6 +176,10 @@ def judge(lab: Lab, private: Path, timed_out: bool, console: Console, streams: S
             code, what = LAB_FAILED, "the guest's kernel panicked"
         elif timed_out:
             code, what = TIMED_OUT, f"the command was not done after {lab.timeout:g} s, see --timeout"
+            if console.up and not console.after.strip():
+                # The kernel has nothing to say of it.
+                streams.tell(what)
+                return Result(code, console=console.text, warnings=console.warnings)
         else:
             code, what = LAB_FAILED, "the guest ended before the command did"
         show_end(what, private, console, streams)

@@ -12,14 +12,15 @@ from pathlib import Path
 
 from .. import source
 from ..util import TREE, UserError
-from . import archive, host, kernels, module, uml_kernel, vm
+from . import archive, host, kernels, module, own_kernel, uml_kernel, vm
 
 HERE = Path(__file__).resolve().parent
 # The version of a kernel before the labs are set up.
 NONE = "none yet"
 KINDS = ("uml", "vm", "icount")
 # They fetch and build. What comes of it is named by version, configuration and patches.
-MAKERS = ("archive.py", "debroot.py", "kernels.py", "kvm.py", "module.py", "uml_kernel.py", "venv.py")
+MAKERS = ("archive.py", "debroot.py", "kbuild.py", "kernels.py", "kvm.py", "module.py", "own_kernel.py",
+          "sourcetree.py", "uml_kernel.py", "venv.py")
 # What bench calls, and how make is called for the module.
 CALLED = ("cli.py", "run.py", "module.py")
 # Of the tree's Makefile, what Kbuild reads in it.
@@ -47,6 +48,8 @@ def _there(installed: str | None) -> bool:
 def lab(kind: str, kernel: str = "6.12") -> dict[str, str]:
     """By name: a version, or the digest of a file."""
     found = _said(_starters(kind))
+    if own_kernel.is_own(kernel):
+        return found | {"kernel": own_kernel.said(kernel)}
     if kind == "uml":
         found |= _said([*uml_kernel.fragments(kernel, False), *uml_kernel.patches(kernel)])
         version = uml_kernel.source_version(kernel) if _there(uml_kernel.installed(kernel)) else NONE

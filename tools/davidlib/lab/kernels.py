@@ -42,11 +42,17 @@ def version_of(release: str) -> str:
     return ".".join(release.split(".")[:2])
 
 
+def check(kernel: str) -> None:
+    """UserError if that is no name of a Debian kernel."""
+    if kernel != NEWEST and not re.fullmatch(r"\d+\.\d+", kernel):
+        raise UserError(f"--kernel {kernel}: want a version such as 6.12, {NEWEST}, or a directory with a "
+                        "kernel's source, such as ./linux")
+
+
 def version(kernel: str) -> str:
     """MAJOR.MINOR of what a user calls a kernel."""
+    check(kernel)
     if kernel != NEWEST:
-        if not re.fullmatch(r"\d+\.\d+", kernel):
-            raise UserError(f"--kernel {kernel}: want a version such as 6.12, or {NEWEST}")
         return kernel
     with locked(CHOSEN.with_suffix(".lock"), "it is looking for the newest kernel"):
         if not CHOSEN.exists():

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..util import TREE, UserError
+from . import own_kernel
 
 TIMED_OUT = 124
 LAB_FAILED = 125
@@ -28,6 +29,8 @@ KERNELS_OWN = [Path("/dev"), Path("/proc"), Path("/sys")]
 DEFAULT_MEMORY = {"uml": "1G", "vm": "2G", "icount": "2G"}
 DEFAULT_TIMEOUT = 600
 PRIVATE = "dm-david-lab-"
+# In the uml lab, what stands before the host's own programs.
+GUEST_BIN = Path(__file__).resolve().with_name("guest") / "uml-bin"
 # What a sealed command sees of the host under names that are the same everywhere: the tree, and the
 # directories that are open for writing, by number.
 SEALED_TREE = Path("/run/david")
@@ -42,9 +45,13 @@ class Lab:
     argv: Sequence[str]
     kind: str = "uml"
     kernel: str = "6.12"
+    # of a kernel of the user's: fragments of its configuration
+    config: Sequence[str | Path] = ()
     virtual_time: bool = False
     debug: bool = False
     memory: str | None = None
+    # of the lab's RAM disks, /dev/ram0 and on
+    ram_disk: str | None = None
     cpus: int | None = None
     rw: Sequence[str | Path] = ()
     timeout: float = DEFAULT_TIMEOUT
@@ -53,11 +60,18 @@ class Lab:
     # The command sees nothing of who calls it, and from where.
     sealed: bool = False
     load_module: bool = True
+    # Standard input is the command's: as it comes, or by the caller's terminal.
+    stdin: bool = False
+    shell: bool = False
     # icount only: what the guest needs of the host, besides what the command names
     files: Sequence[str | Path] = ()
 
     def megabytes(self) -> int:
         return parse_memory(self.memory or DEFAULT_MEMORY[self.kind])
+
+    def ram_disk_kilobytes(self) -> int:
+        """0: as the kernel has it."""
+        return parse_memory(self.ram_disk, "--ram-disk") << 10 if self.ram_disk else 0
 
 
 @dataclass
@@ -88,12 +102,30 @@ def to_fd(fd: int) -> Callable[[bytes], None]:
     return write
 
 
-def parse_memory(text: str) -> int:
+def parse_memory(text: str, option: str = "--memory") -> int:
     """Megabytes of "512M" or "2G"."""
     factor = {"M": 1, "G": 1024}.get(text[-1:].upper())
-    if factor is None or not text[:-1].isdigit() or not int(text[:-1]):
-        raise UserError(f"--memory {text}: want a number with M or G behind it, such as 512M or 2G")
+    if factor is None or not text[:-1].isdecimal() or not int(text[:-1]):
+        raise UserError(f"{option} {text}: want a number with M or G behind it, such as 512M or 2G")
     return int(text[:-1]) * factor
+
+
+def machines_megabytes() -> int:
+    """Of this machine, or of the control group that this process may not leave."""
+    text = Path("/proc/meminfo").read_text()
+    found = re.search(r"^MemTotal: +(\d+) kB", text, re.M)
+    limits = [int(found[1]) >> 10] if found else []
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            limits.append(int((Path("/sys/fs/cgroup") / name).read_text()) >> 20)
+    return min(limits)
+
+
+def check_memory(lab: Lab) -> None:
+    """A guest with more memory than there is would be started, and stand still when it needs it."""
+    wanted, there = lab.megabytes(), machines_megabytes()
+    if wanted > there:
+        raise UserError(f"--memory {lab.memory or DEFAULT_MEMORY[lab.kind]}: this machine has {there} MiB")
 
 
 @contextlib.contextmanager
@@ -144,7 +176,11 @@ def callers_environment() -> dict[str, str]:
 def environment(lab: Lab) -> dict[str, str]:
     """The command's environment: sane, the caller's DAVID_*, and what the caller asked for."""
     sealed = {"PATH": ":".join(SBIN), "HOME": "/tmp", "LANG": "C.UTF-8", "TERM": "dumb"}
-    return (sealed if lab.sealed else callers_environment()) | {
+    env = sealed if lab.sealed else callers_environment()
+    if lab.kind == "uml":
+        first = SEALED_TREE / GUEST_BIN.relative_to(TREE) if lab.sealed else GUEST_BIN
+        env["PATH"] = f"{first}:{env['PATH']}"
+    return env | {
         "USER": "root",
         "LOGNAME": "root",
         "SHELL": "/bin/sh",
@@ -152,7 +188,7 @@ def environment(lab: Lab) -> dict[str, str]:
         "DM_DISABLE_UDEV": "1",
         # Which lab a script finds itself in.
         "DAVID_LAB": lab.kind,
-        "DAVID_LAB_KERNEL": lab.kernel,
+        "DAVID_LAB_KERNEL": own_kernel.version(lab.kernel),
         "DAVID_LAB_VIRTUAL_TIME": "1" if lab.virtual_time else "0",
         "DAVID_LAB_DEBUG": "1" if lab.debug else "0",
     } | lab.env

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..util import BUILD, CACHE, TREE, UserError, jobs, locked, say
-from . import debroot, kernels, uml_kernel
+from . import debroot, kernels, own_kernel, uml_kernel
 
 SOURCES = ["Makefile", "dm-david", "model", "classifier", "tests/unit", "tests/kunit"]
 SUFFIXES = {".c", ".h", ".S", ".lds", ".sh"}
@@ -37,7 +37,8 @@ NO_DOCUMENTS = "cmd_checkdoc="
 
 
 def where(kind: str, kernel: str, debug: bool = False) -> Path:
-    return BUILD / f"{kind}-{kernel}{'-debug' if debug else ''}{'-plant' if PLANTED else ''}"
+    name = f"own-{own_kernel.about(kernel).interface[:10]}" if own_kernel.is_own(kernel) else kernel
+    return BUILD / f"{kind}-{name}{'-debug' if debug else ''}{'-plant' if PLANTED else ''}"
 
 
 def sources() -> list[Path]:
@@ -58,6 +59,11 @@ class Target:
 
     make: tuple[str, ...]
     root: Path | None = None
+    # Of a kernel of the user's, what modules see of it: another directory may have the same.
+    interface: str = ""
+
+    def identity(self) -> str:
+        return self.interface or f"Target(make={self.make!r}, root={self.root!r})"
 
     def command(self, place: Path, *more: str) -> list[str]:
         command = ["make", *self.make, f"M={place}", f"-j{jobs()}", "W=1", NO_TYPES, NO_DOCUMENTS, *more,
@@ -67,7 +73,8 @@ class Target:
 
 def kernel_build(kind: str, kernel: str, debug: bool = False) -> Target:
     if kind == "uml":
-        return Target(("ARCH=um", "-C", str(uml_kernel.ensure(kernel, debug))))
+        words = ("ARCH=um", "-C", str(uml_kernel.ensure(kernel, debug)))
+        return Target(words, None, own_kernel.about(kernel).interface if own_kernel.is_own(kernel) else "")
     root = kernels.build_root(kernel)
     return Target(("-C", str(kernels.headers(kernel))), root)
 
@@ -101,14 +108,14 @@ def ensure(kind: str, kernel: str, debug: bool = False, checks: list[str] | None
 def forget_another(place: Path, target: Target) -> None:
     """Objects for a kernel of another configuration: make goes by times, and may take them for new."""
     kernel = place / ".kernel"
-    if not kernel.exists() or kernel.read_text() != repr(target):
+    if not kernel.exists() or kernel.read_text() != target.identity():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        kernel.write_text(repr(target))
+        kernel.write_text(target.identity())
 
 
 def fingerprint(names: list[Path], target: Target) -> str:
-    digest = hashlib.sha256(repr(target).encode())
+    digest = hashlib.sha256(target.identity().encode())
     for name in names:
         digest.update(f"{name}\0".encode())
         digest.update((TREE / name).read_bytes())
@@ -163,7 +170,8 @@ def refresh(place: Path, names: list[Path]) -> None:
 
 
 def build(place: Path, target: Target, kind: str, kernel: str, words: list[str]) -> str:
-    say(f"building dm-david.ko for {kind} {kernel}{', and running sparse' if words else ''}")
+    called = own_kernel.said(kernel) if own_kernel.is_own(kernel) else kernel
+    say(f"building dm-david.ko for {kind} {called}{', and running sparse' if words else ''}")
     said = kbuild(place, target, *words)
     if not (place / MODULE).exists():
         raise UserError(f"make said nothing of an error, but there is no {place / MODULE}")

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from ..util import UserError
-from . import host, module, uml_kernel
+from . import host, kernels, module, own_kernel, terminal, uml_kernel
 from .lab import Lab, Result, Streams, private_directory
 
 # CONFIG_NR_CPUS in uml-smp.config
@@ -36,19 +36,29 @@ def run(lab: Lab, streams: Streams) -> Result:
     with private_directory() as private:
         host.prepare(lab, private, modules, mount_rw, begin_command(lab))
         shutil.copy(host.GUEST / "uml-init", private / "init")
-        return host.run_guest(lab, command_line(lab, tree, private), uml_environment(lab), private, streams)
+        line = command_line(lab, tree, private)
+        if not lab.shell:
+            return host.run_guest(lab, line, uml_environment(lab), private, streams)
+        with terminal.attached(private) as there:
+            line += [f"con1=fd:{there.slave}"]
+            return host.run_guest(lab, line, uml_environment(lab), private, streams, pass_fds=[there.slave])
 
 
 def check(lab: Lab) -> None:
-    several = uml_kernel.smp(lab.kernel)
+    called = own_kernel.called(lab.kernel)
+    several = lab.kernel == kernels.NEWEST or uml_kernel.smp(lab.kernel)
     if lab.cpus is None:
         lab.cpus = 1
+    # Before it is built nobody knows.
+    if lab.virtual_time and own_kernel.is_resolved(lab.kernel):
+        if (why := own_kernel.about(lab.kernel).virtual_time) != "yes":
+            raise UserError(f"--virtual-time: {own_kernel.said(lab.kernel)} has none: {why}")
     if lab.virtual_time and several:
-        raise UserError(f"--virtual-time: the uml lab's {lab.kernel} kernel has several CPUs instead; "
+        raise UserError(f"--virtual-time: the uml lab's {called} kernel has several CPUs instead; "
                         "use --kernel 6.12")
     most = MOST_CPUS if several else 1
     if not 1 <= lab.cpus <= most:
-        raise UserError(f"--cpus {lab.cpus}: the uml lab's {lab.kernel} kernel has at most {most}"
+        raise UserError(f"--cpus {lab.cpus}: the uml lab's {called} kernel has at most {most}"
                         f"{'' if several else '; --kernel newest has 4, and so has --kind vm'}")
 
 
@@ -83,6 +93,8 @@ def command_line(lab: Lab, tree: Path, private: Path) -> list[str]:
             "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "devtmpfs.mount=0",
             f"init={HERE}/init", f"david_lab={HERE}",
             "panic=-1", "oops=panic"]
+    if lab.ram_disk:
+        line += [f"brd.rd_size={lab.ram_disk_kilobytes()}"]
     if uml_kernel.smp(lab.kernel):
         # System calls by seccomp, which takes half the time of ptrace.
         line += ["seccomp=on", f"ncpus={lab.cpus}"]

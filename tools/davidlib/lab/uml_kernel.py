@@ -8,8 +8,6 @@ CACHE/kernels/uml-VERSION-HASH. What stays there afterwards is the kernel
 """
 
 import hashlib
-import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -19,13 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ..util import KERNELS, UserError, jobs, locked, say
-from . import archive
+from ..util import KERNELS, UserError, locked, say
+from . import archive, kbuild
 
 HERE = Path(__file__).resolve().parent
 FRAGMENTS = [HERE / "uml.config"]
 SMP_FRAGMENTS = [HERE / "uml-smp.config"]
 DEBUG = HERE / "uml-debug.config"
+UML = kbuild.Kind("um", "the uml kernel")
 # UML has several CPUs from 6.19 on.
 FIRST_SMP = (6, 19)
 PATCHES = [HERE / f"uml-{name}.patch" for name in ("xstate", "random", "dcache", "time")]
@@ -59,8 +58,8 @@ def source_version(kernel: str) -> str:
 
 
 def smp(kernel: str) -> bool:
-    """Has this kernel several CPUs? It has no virtual time then."""
-    return tuple(int(part) for part in kernel.split(".")) >= FIRST_SMP
+    """Has this kernel several CPUs? It has no virtual time then. One of the user's has one."""
+    return "/" not in kernel and tuple(int(part) for part in kernel.split(".")) >= FIRST_SMP
 
 
 def fragments(kernel: str, debug: bool) -> list[Path]:
@@ -80,6 +79,8 @@ def tree(kernel: str, debug: bool = False) -> Path:
 
 def ensure(kernel: str, debug: bool = False) -> Path:
     """Build the kernel unless that was done before; return its tree."""
+    if "/" in kernel:  # of the user's: own_kernel.resolve() has built it
+        return Path(kernel)
     where = tree(kernel, debug)
     if (where / "built").exists():
         return where
@@ -100,7 +101,7 @@ def build(kernel: str, where: Path, debug: bool) -> None:
     log = where.with_name(where.name + ".log")
     with open(log, "w") as out:
         configure(where, out, fragments(kernel, debug))
-        make(where, ["linux", "modules"], out, STEPS.get(kernel, 2250))
+        kbuild.make(UML, where, ["linux", "modules"], out, STEPS.get(kernel, 2250))
     prune(where)
     (where / "built").write_text(f"{time.monotonic() - start:.0f} s\n")
     say(f"uml kernel ready after {time.monotonic() - start:.0f} s")
@@ -130,68 +131,16 @@ def tarball(kernel: str) -> Iterator[Path]:
         yield Path(scratch) / name
 
 
-def make_command(where: Path) -> list[str]:
-    return ["make", "ARCH=um", "-C", str(where), f"-j{jobs()}"]
-
-
 def configure(where: Path, log: IO[str], fragments: list[Path]) -> None:
-    for step in (["make", "ARCH=um", "defconfig"],
-                 ["scripts/kconfig/merge_config.sh", "-m", ".config", *map(str, fragments)],
-                 ["make", "ARCH=um", "olddefconfig"]):
-        run = subprocess.run(step, cwd=where, stdout=log, stderr=log,
-                             env=os.environ | {"ARCH": "um"}, check=False)
-        if run.returncode:
-            raise UserError(f"configuring the uml kernel failed at `{' '.join(step)}`; see {log.name}")
-    refused = lost_options((where / ".config").read_text(), fragments)
-    if smp_config(fragments):
+    """As defconfig, with the fragments on top; UserError if one of their options is refused."""
+    kbuild.configure(UML, where, log, fragments)
+    refused = kbuild.lost_options((where / ".config").read_text(), fragments)
+    if fragments[0] in SMP_FRAGMENTS:
         # Fragments are written for the kernel that does not move: a newer one may have dropped an option.
-        known = declared(where)
-        refused = [line for line in refused if known.intersection(re.findall(r"CONFIG_(\w+)", line)[:1])]
+        refused = kbuild.known_here(where, refused)
     if refused:
         raise UserError("the uml kernel's configuration refuses these options of "
                         f"{fragments[-1].name} and before: {' '.join(refused)}")
-
-
-def smp_config(fragments: list[Path]) -> bool:
-    return fragments[0] in SMP_FRAGMENTS
-
-
-def declared(where: Path) -> set[str]:
-    """All options that the kernel's Kconfig files know."""
-    return {name for path in where.rglob("Kconfig*") if path.is_file()
-            for name in re.findall(r"^\s*(?:menu)?config (\w+)", path.read_text(errors="replace"), re.M)}
-
-
-def lost_options(config: str, fragments: list[Path]) -> list[str]:
-    """The fragments' lines that did not survive olddefconfig."""
-    have = set(config.splitlines())
-    lost = []
-    for line in "\n".join(path.read_text() for path in fragments).splitlines():
-        off = re.fullmatch(r"# (CONFIG_\w+) is not set", line)
-        if off and any(h.startswith(off[1] + "=") for h in have) or \
-                line.startswith("CONFIG_") and line not in have:
-            lost.append(line)
-    return lost
-
-
-def make(where: Path, targets: list[str], log: IO[str], steps: int) -> None:
-    """Run make, and say every quarter of a minute how far it is."""
-    done, told = 0, time.monotonic()
-    start = told
-    with subprocess.Popen([*make_command(where), *targets], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace") as run:
-        assert run.stdout
-        for line in run.stdout:
-            log.write(line)
-            done += re.match(r"  [A-Z]+ +(\[M\] +)?\S", line) is not None
-            if time.monotonic() - told > 15:
-                told = time.monotonic()
-                say(f"uml kernel: step {done} of about {steps}, {told - start:.0f} s")
-    if run.returncode:
-        log.flush()
-        tail = Path(log.name).read_text().splitlines()[-25:]
-        raise UserError("building the uml kernel failed; its last lines:\n  " + "\n  ".join(tail) +
-                        f"\nthe whole log: {log.name}")
 
 
 def prune(where: Path) -> None:

@@ -21,6 +21,8 @@ QEMU = "qemu-system-x86_64"
 # in some dozens never comes up, for its kernel fails to calibrate its clocks.
 BOOT_LIMIT = 150
 BOOTS = 3
+# as many as the uml lab has
+RAM_DISKS = 4
 GUEST_ROOT = shlex.quote(str(host.GUEST / "vm-root"))
 
 
@@ -43,9 +45,14 @@ def boot(lab: Lab, modules: list[Path], use_kvm: bool, streams: Streams, limit: 
     with private_directory() as private:
         rw = sorted(rw_paths(lab))
         host.prepare(lab, private, modules, lambda path, there:
-                     f"mount --bind /run/rw/{rw.index(path)} {shlex.quote(str(there))}")
+                     f"mount --bind /run/rw/{rw.index(path)} {shlex.quote(str(there))}", begin_command(lab))
         line = command_line(lab, private, rw, use_kvm)
         return host.run_guest(lab, line, vm_environment(), private, streams, limit)
+
+
+def begin_command(lab: Lab) -> str:
+    size = lab.ram_disk_kilobytes()
+    return f"/sbin/modprobe brd rd_nr={RAM_DISKS} rd_size={size}\n" if size else ""
 
 
 def probe(kernel: str, seconds: float) -> bool:
