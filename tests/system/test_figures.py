@@ -111,7 +111,8 @@ def test_a_figure_of_a_page_that_is_wrong_is_found() -> None:
 
 BLOCKS = {
     "disk and array": secondblocks.Asked(PLAIN, "5 members=4 stripe-cache=0"),
-    "new SSD": secondblocks.Asked(FLASH, options=("precondition=fresh",), gap=150_000, bound=1000),
+    "new SSD": secondblocks.Asked(FLASH, options=("precondition=fresh", "power_loss_protection=yes"),
+                                  gap=150_000, bound=1000),
     "drive with caches": secondblocks.Asked(str(PROFILES / "quick.profile"), count=1200),
 }
 # Of these no trace has any: tests/system/test_served.py has.

@@ -36,6 +36,7 @@ struct blocks_state {
 	u64 over, most_over;		/* the bound: so many are, and may be */
 	struct blocks_line line[2];	/* that wait for room, by disk_line() */
 	struct blocks_slot *free, *newest;
+	struct drive_sums sums;		/* of a disk, up to now */
 };
 
 static struct blocks_slot *blocks_slot_of(struct disk_request *request)
@@ -277,7 +278,45 @@ static void blocks_finish(struct blocks_state *state)
 	if (state->way->setup)
 		target_figures(&state->target, state->way->setup->layout.members,
 			       result->members);
+	result->sums = state->sums;
 	result->has_solid = target_solid_figures(&state->target, &result->solid);
+}
+
+/* Bytes that were written to the disk, or to all members. */
+static u64 blocks_written(const struct blocks_state *state)
+{
+	const struct array_setup *setup = state->way->setup;
+	u64 sectors = setup ? 0 : state->result->op[DISK_WRITE].sectors;
+	u32 i;
+
+	for (i = 0; setup && i < setup->layout.members; i++)
+		sectors += state->result->members[i].write_sectors;
+	return 512 * sectors;
+}
+
+/* All requests are done. How long a flush takes now is what a cache still has of them. */
+static void blocks_look_after(struct blocks_state *state)
+{
+	const struct profile *profile = state->way->profile;
+	u32 members = state->way->setup ? state->way->setup->layout.members : 0;
+	struct disk_request flush = { .op = DISK_FLUSH, .flags = DISK_SYNC };
+	struct disk_submitter who = { };
+	u64 begin = state->now, next;
+
+	state->result->stays_in_cache = target_cache_lasts(profile) &&
+		state->result->op[DISK_WRITE].nr &&
+		blocks_written(state) < 2 * target_cache_bytes(profile, members);
+	if (!target_enter(&state->target, &who, DISK_FLUSH, state->now))
+		return;
+	target_submit(&state->target, &flush, state->now);
+	while (!flush.completion) {
+		next = target_next_event(&state->target);
+		if (next == U64_MAX)
+			return;
+		state->now = max(state->now, next);
+		target_advance(&state->target, state->now);
+	}
+	state->result->left = flush.completion - begin;
 }
 
 const char *blocks_run(const struct blocks *blocks, const struct blocks_way *way,
@@ -291,12 +330,14 @@ const char *blocks_run(const struct blocks *blocks, const struct blocks_way *way
 	if ((flash || !way->flash) &&
 	    !target_create(&state.target, way->profile, way->setup, flash)) {
 		if (state.target.disk)
-			disk_sum_into(state.target.disk, &result->sums);
+			disk_sum_into(state.target.disk, &state.sums);
 		blocks_prepare(&state);
 		failed = blocks_loop(&state) ? target_failed(&state.target) :
 					       "a request was never answered";
 		if (!failed)
 			blocks_finish(&state);
+		if (!failed && way->look_after && !result->beyond_bound)
+			blocks_look_after(&state);
 	}
 	target_destroy(&state.target);
 	ftl_destroy(flash);

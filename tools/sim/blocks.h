@@ -40,6 +40,8 @@ struct blocks_result {
 	u64 nr_times;
 	u64 trims;
 	bool beyond_bound;		/* ended early: the bound is passed */
+	u64 left;			/* ns, to empty the caches when the last one had ended; */
+	bool stays_in_cache;		/* or a flush need not, and there is room for all twice */
 	struct drive_sums sums;		/* of a disk's drive; of an array its members have them */
 	struct array_member_figures members[ARRAY_MEMBERS];
 	bool has_solid;
@@ -54,6 +56,7 @@ struct blocks_way {
 	bool closed;			/* at the trace's depth, not at its times */
 	double speed;			/* open: how many times as fast */
 	u64 bound;			/* ns: end when the 99th percentile is beyond; 0: go on */
+	bool look_after;		/* say what is left in caches */
 	FILE *out;			/* a line for each that ends; NULL: none */
 };
 

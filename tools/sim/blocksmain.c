@@ -84,6 +84,7 @@ struct blocks_load {
 	double speed;		/* 0: not even the slowest that was tried */
 	u64 p99;		/* ns, at that speed */
 	double per_s;
+	u64 left;		/* ns, to empty the caches afterwards */
 };
 
 static int take_option(struct arguments *args, char *option)
@@ -287,6 +288,8 @@ static void blocks_print(FILE *to, const struct blocks_result *result,
 		ratio(op[0].hits + op[1].hits, result->nr_times),
 		(unsigned long long)result->trims,
 		result->has_solid ? (unsigned long long)result->solid.empty_reads : 0ULL);
+	fprintf(to, ", \"left_seconds\": %.9f, \"stays_in_cache\": %s", result->left / 1e9,
+		result->stays_in_cache ? "true" : "false");
 	fprintf(to, ",\n   \"all\": {");
 	blocks_print_times(to, result->times, result->nr_times, sum);
 	for (i = 0; i < 3; i++) {
@@ -331,7 +334,7 @@ static int blocks_holds(const struct blocks *blocks, struct blocks_way *way, dou
 	if (holds)
 		*load = (struct blocks_load) {
 			.speed = speed, .p99 = rank_time(result.times, result.nr_times, 990),
-			.per_s = per_second(result.nr_times, result.ns),
+			.per_s = per_second(result.nr_times, result.ns), .left = result.left,
 		};
 	blocks_release(&result);
 	return holds;
@@ -384,8 +387,8 @@ static int blocks_serve(const struct arguments *args, const struct blocks *block
 		r = blocks_find_load(blocks, way, &load);
 	if (args->bound)
 		fprintf(to, "{\"bound_us\": %.3f, \"speed\": %.6f, \"p99_us\": %.3f, "
-			"\"per_s\": %.3f}}\n", args->bound / 1e3, load.speed, load.p99 / 1e3,
-			load.per_s);
+			"\"per_s\": %.3f, \"left_seconds\": %.9f}}\n", args->bound / 1e3,
+			load.speed, load.p99 / 1e3, load.per_s, load.left / 1e9);
 	else
 		fprintf(to, "null}\n");
 	return r;
@@ -396,7 +399,8 @@ static int blocks_begin(const struct arguments *args, const struct profile *prof
 {
 	static const char *const kinds[] = { "disk", "ssd", "memory" };
 	FILE *to = args->out && !strcmp(args->out, "-") ? stderr : stdout;
-	struct blocks_way way = { .profile = profile, .setup = setup, .speed = 1 };
+	struct blocks_way way = { .profile = profile, .setup = setup, .speed = 1,
+				  .look_after = true };
 	struct ftl *flash = NULL;
 	int r;
 

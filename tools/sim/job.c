@@ -917,17 +917,6 @@ static void look_after(struct run *run)
 	run->result->media_share = media_share(&run->media_begin, &media);
 }
 
-/* Bytes that the caches of @profile take. */
-static u64 cache_size(const struct profile *profile, u32 members)
-{
-	u64 segments = (u64)profile->segments * profile->segment_sectors;
-
-	if (profile->write_cache == WRITE_CACHE_OFF)
-		return 0;
-	return 512 * (max_t(u64, segments, profile->write_buffer) + profile->slc_cache) *
-	       max(1U, members);
-}
-
 /* The drive, or a member's, fails from now on. Returns 0 or -ENOMEM. */
 static int begin_faults(struct run *run, const struct profile *profile)
 {
@@ -962,10 +951,10 @@ static int run_once(const struct job *job, const struct profile *profile,
 		changed.write_cache = WRITE_CACHE_OFF;
 	run.members = setup ? setup->layout.members : 0;
 	result->nr_members = run.members;
-	result->cache = cache_size(&changed, run.members);
+	result->cache = target_cache_bytes(&changed, run.members);
 	set_windows(&run);
 	run.warm = job->steady ? max_t(u64, job->warm, run.warm_window) : job->warm;
-	result->lasting_cache = changed.kind == DRIVE_SSD && changed.power_loss_protection;
+	result->lasting_cache = target_cache_lasts(&changed);
 	if (job->flash)
 		run.flash = ftl_copy(job->flash, GFP_KERNEL);
 	if ((run.flash || !job->flash) && !target_create(&run.target, &changed, setup, run.flash))

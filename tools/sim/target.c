@@ -24,6 +24,16 @@ void target_destroy(struct target *target)
 	disk_destroy(target->disk);
 }
 
+u64 target_cache_bytes(const struct profile *profile, u32 members)
+{
+	u64 segments = (u64)profile->segments * profile->segment_sectors;
+
+	if (profile->write_cache == WRITE_CACHE_OFF)
+		return 0;
+	return 512 * (max_t(u64, segments, profile->write_buffer) + profile->slc_cache) *
+	       max(1U, members);
+}
+
 void target_print_sums(FILE *to, const struct drive_sums *sums)
 {
 	const struct drive_parts *parts = &sums->parts;

@@ -104,6 +104,15 @@ static inline const char *target_failed(const struct target *target)
 	return NULL;
 }
 
+/* Bytes of writes that the caches of disks of @profile take; @members: of an array, else 0. */
+u64 target_cache_bytes(const struct profile *profile, u32 members);
+
+/* A flush need not empty the cache of a disk of @profile. */
+static inline bool target_cache_lasts(const struct profile *profile)
+{
+	return profile->kind == DRIVE_SSD && profile->power_loss_protection;
+}
+
 /* Print "drive_ns": {…}: where the time of commands that have ended went, as JSON. */
 void target_print_sums(FILE *to, const struct drive_sums *sums);
 

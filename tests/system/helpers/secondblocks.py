@@ -201,6 +201,8 @@ def _run(loop: str, asked: Asked, array: str, made: list[Made], place: Path) -> 
         "discards": sum(block.op == DISCARD for block in made),
         "queue": printed(sum(end - came for _, came, end in rows) / 1e9 / seconds, 6),
         "empty_reads": _empty(asked, made),
+        "left_seconds": printed(_left(loop, asked, array, made, last, place), 9),
+        "stays_in_cache": _stays(asked, made),
     }
     for name, times in (("all", both), *((NAMES[op], took[op]) for op in range(3))):
         figures = {"requests": len(times), "mean_us": printed(sum(times) / max(1, len(times)) / 1e3, 3)}
@@ -213,6 +215,34 @@ def _run(loop: str, asked: Asked, array: str, made: list[Made], place: Path) -> 
             | {f"member_busy.{name}": Between(0, 1) for name in ("least", "mean", "most")}
         )
     return second | _replayed(asked, made, rows, place, len(both))
+
+
+def _stays(asked: Asked, made: list[Made]) -> bool:
+    """By the profile's text: an SSD keeps its buffer without power, and is by itself."""
+    word = dict(line.split(" = ") for line in Path(asked.profile).read_text().splitlines() if " = " in line)
+    if "power_loss_protection=yes" not in asked.options:
+        return False
+    room, unit = word["write_buffer"].split()
+    assert unit == "MiB"
+    written = sum(512 * block.sectors for block in made if block.op == WRITE)
+    assert 0 < written != 2 * int(room) << 20
+    return written < 2 * int(room) << 20
+
+
+def _left(loop: str, asked: Asked, array: str, made: list[Made], last: int, place: Path) -> float:
+    """Of the same trace with a flush behind it, when all others have ended: how long that takes."""
+    return _left_of(_lines(made), loop, asked, array, last, place)
+
+
+def _left_of(
+    lines: list[tuple[int, ...]], loop: str, asked: Asked, array: str, last: int, place: Path
+) -> float:
+    # Closed, it comes when nothing is under way, whatever its time.
+    behind = (last if loop == "open" else lines[-1][0], FLUSH, 0, 0, 2, 1)
+    rows = _engine(asked, array, [*lines, behind], place, loop)
+    [(came, end)] = [(came, end) for number, came, end in rows if number == len(lines)]
+    assert came == last, (came, last)
+    return (end - came) / 1e9
 
 
 def _empty(asked: Asked, made: list[Made]) -> int:
@@ -274,13 +304,18 @@ def _load(asked: Asked, array: str, made: list[Made], place: Path, speed: float)
     """At that speed the bound holds, and a little above it does not."""
     lines = _lines(made)
 
-    def at(speed: float) -> tuple[int, float]:
-        faster = [(int(line[0] / speed), *line[1:]) for line in lines]
+    def sped(speed: float) -> list[tuple[int, ...]]:
+        return [(int(line[0] / speed), *line[1:]) for line in lines]
+
+    def at(speed: float) -> tuple[int, float, int]:
+        faster = sped(speed)
         rows = _engine(asked, array, faster, place, "open")
         times = [end - came for number, came, end in rows if made[number].op < FLUSH]
-        return nearest_rank(times, 990), len(times) / max(end for _, _, end in rows) * 1e9
+        last = max(end for _, _, end in rows)
+        return nearest_rank(times, 990), len(times) / last * 1e9, last
 
-    p99, rate = at(speed)
+    p99, rate, last = at(speed)
+    left = _left_of(sped(speed), "open", asked, array, last, place)
     above = [at(speed * (1 + step / 1000))[0] for step in range(1, 12)]
     holds = p99 <= asked.bound * 1000 < max(above)
     return {
@@ -288,4 +323,6 @@ def _load(asked: Asked, array: str, made: list[Made], place: Path, speed: float)
         "speed": Near(speed, 1e-6) if holds else f"p99 is {p99} ns, and {above} above it",
         "p99_us": Near(p99 / 1e3, 1e-3 * p99 / 1e3),
         "per_s": Near(rate, 1e-3 * rate),
+        # Times are rounded to ns, and the platters turn meanwhile.
+        "left_seconds": Near(left, 1e-3 * left + 1e-6),
     }
