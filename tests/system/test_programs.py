@@ -18,6 +18,7 @@ SEED, COUNT = 1, 60
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> programs_hunt.Tools:
+    build.ensure("david-trace")
     build.ensure("david-compile")
     build.ensure("david-replay")
     return programs_hunt.Tools(programs_hunt.build(tmp_path_factory.mktemp("program") / "random-program"))

@@ -872,7 +872,9 @@ static const struct source_item *fork_item(struct source *s, u32 thread)
 		t = &s->thread[thread];
 	}
 	t->born = true;
-	*map_at(&s->living, t->tid) = thread;
+	/* A submission is done for a thread, and does not end. */
+	if (thread <= s->threads)
+		*map_at(&s->living, t->tid) = thread;
 	s->item.kind = SOURCE_FORK;
 	s->item.thread = t->parent;
 	s->item.other = thread;

@@ -10,6 +10,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,11 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -364,6 +367,218 @@ static void step_passing(struct self *s)
 	close(p[1]);
 }
 
+/* The same from a living process, by its number there (pidfd_getfd). */
+static void step_taking(struct self *s)
+{
+	int from[2], to[2], fd, pidfd, taken;
+	pid_t pid;
+
+	if (pipe(from) || pipe(to))
+		err(1, "pipe");
+	pid = begin_child(s);
+	if (!pid) {
+		close(to[1]);
+		fd = make_file(s, draw(s, 2) ? O_APPEND : 0);
+		put(fd, bytes(s));
+		if (write(from[1], &fd, sizeof(fd)) != sizeof(fd))
+			warn("write");
+		take(to[0], -1, SIZE_MAX);
+		put(fd, bytes(s));
+		leave(s);
+	}
+	close(from[1]);
+	if (read(from[0], &fd, sizeof(fd)) != sizeof(fd))
+		errx(1, "%s: no number", s->name);
+	pidfd = syscall(SYS_pidfd_open, pid, 0);
+	taken = syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	put(taken, bytes(s));
+	if (draw(s, 2))
+		close(taken);
+	close(pidfd);
+	close(to[1]);
+	wait_for(pid);
+	close(from[0]);
+	close(to[0]);
+}
+
+static int noted; /* where a signal is written down */
+
+static void note(int signal)
+{
+	put(noted, 10 + (signal == SIGALRM));
+}
+
+static void until_end(int fd, int to)
+{
+	char room[4096];
+	ssize_t n;
+
+	do {
+		n = read(fd, room, sizeof(room));
+		if (n > 0)
+			put(to, n);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+/* Who sends a signal to its parent, or is killed by one; a read that is interrupted. */
+static void step_signals(struct self *s)
+{
+	struct sigaction act = { .sa_handler = note };
+	struct itimerval soon = { .it_value.tv_usec = 300 };
+	unsigned int kind = draw(s, 3);
+	int p[2], out = make_file(s, O_APPEND);
+	size_t n = bytes(s);
+	pid_t pid;
+
+	noted = make_file(s, 0);
+	sigaction(SIGUSR1, &act, NULL);
+	sigaction(SIGALRM, &act, NULL);
+	if (pipe(p))
+		err(1, "pipe");
+	pid = begin_child(s);
+	if (!pid) {
+		signal(SIGUSR1, SIG_DFL);
+		close(p[0]);
+		put(p[1], n);
+		put(out, 20);
+		if (kind == 0)
+			kill(getppid(), SIGUSR1);
+		else if (kind == 1)
+			raise(SIGKILL);
+		else
+			usleep(1000);
+		put(p[1], 100);
+		leave(s);
+	}
+	close(p[1]);
+	if (kind == 2)
+		setitimer(ITIMER_REAL, &soon, NULL);
+	until_end(p[0], out);
+	wait_for(pid);
+	signal(SIGUSR1, SIG_IGN);
+	close(p[0]);
+	close(noted);
+	close(out);
+}
+
+/* What a child has done is over: it has ended, or has said so. */
+static void step_waited(struct self *s)
+{
+	unsigned int kind = draw(s, 4);
+	int event = eventfd(0, 0), fd, pidfd;
+	const char *name = new_name(s), *other = new_name(s);
+	unsigned long long one = 1;
+	siginfo_t info;
+	pid_t pid;
+
+	pid = begin_child(s);
+	if (!pid) {
+		fd = open(name, O_CREAT | O_EXCL | O_WRONLY, 0644);
+		put(fd, bytes(s));
+		if (kind == 3 && write(event, &one, sizeof(one)) < 0)
+			warn("write");
+		_exit(0);
+	}
+	pidfd = syscall(SYS_pidfd_open, pid, 0);
+	if (kind == 0)
+		waitid(P_PID, pid, &info, WEXITED | (draw(s, 2) ? WNOWAIT : 0));
+	else if (kind == 1)
+		waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);
+	else if (kind == 2)
+		waitid(3 /* P_PIDFD */, pidfd, &info, WEXITED | WNOWAIT);
+	else if (read(event, &one, sizeof(one)) < 0)
+		warn("read");
+	if (draw(s, 2))
+		rename(name, other);
+	else
+		unlink(name);
+	close(pidfd);
+	close(event);
+	waitpid(pid, NULL, 0);
+}
+
+/* Several messages a call. */
+static void step_messages(struct self *s)
+{
+	struct iovec piece[3] = { { data, draw(s, 900) + 1 },
+				  { data, draw(s, 900) + 1 },
+				  { data, draw(s, 900) + 1 } };
+	static char room[3][1000];
+	struct mmsghdr message[3] = {};
+	int p[2], i, n, out = make_file(s, 0);
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, draw(s, 2) ? SOCK_STREAM : SOCK_SEQPACKET, 0, p))
+		err(1, "socketpair");
+	for (i = 0; i < 3; i++)
+		message[i].msg_hdr = (struct msghdr){ .msg_iov = &piece[i], .msg_iovlen = 1 };
+	pid = begin_child(s);
+	if (!pid) {
+		close(p[0]);
+		if (sendmmsg(p[1], message, 3, 0) < 0)
+			warn("sendmmsg");
+		leave(s);
+	}
+	close(p[1]);
+	for (i = 0; i < 3; i++)
+		piece[i] = (struct iovec){ room[i], sizeof(room[i]) };
+	for (;;) {
+		n = recvmmsg(p[0], message, 3, MSG_WAITFORONE, NULL);
+		for (i = 0; i < n && message[i].msg_len; i++)
+			put(out, message[i].msg_len);
+		if (n <= 0 || i < n)
+			break;
+	}
+	wait_for(pid);
+	close(p[0]);
+	close(out);
+}
+
+/* Writes by a ring, and a read of what they have written; nothing, where there are no rings. */
+static void step_uring(struct self *s)
+{
+	static char room[BYTES_MAX];
+	struct io_uring_params about = {};
+	unsigned int i, n = draw(s, 4) + 1, *tail, *array;
+	int fd = make_file(s, 0), ring = syscall(SYS_io_uring_setup, 8, &about);
+	size_t size = about.cq_off.cqes + about.cq_entries * sizeof(struct io_uring_cqe);
+	struct io_uring_sqe *entry;
+	char *at;
+
+	if (ring < 0 || !(about.features & IORING_FEAT_SINGLE_MMAP)) {
+		close(fd);
+		return;
+	}
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
+	entry = mmap(NULL, 8 * sizeof(*entry), PROT_READ | PROT_WRITE, MAP_SHARED, ring,
+		     IORING_OFF_SQES);
+	if (at == MAP_FAILED || (void *)entry == MAP_FAILED)
+		err(1, "mmap");
+	tail = (unsigned int *)(at + about.sq_off.tail);
+	array = (unsigned int *)(at + about.sq_off.array);
+	for (i = 0; i <= n; i++) {
+		bool reads = i == n;
+
+		entry[i] = (struct io_uring_sqe){
+			.opcode = reads ? IORING_OP_READ : IORING_OP_WRITE,
+			.fd = fd,
+			.addr = (uintptr_t)(reads ? room : data),
+			.len = reads ? sizeof(room) : bytes(s),
+			.off = reads ? 0 : draw(s, 5000),
+			.flags = reads ? 0 : IOSQE_IO_LINK,
+		};
+		array[i] = i;
+	}
+	__atomic_store_n(tail, n + 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, ring, n + 1, n + 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+		warn("io_uring_enter");
+	put(fd, bytes(s));
+	munmap(at, size);
+	munmap(entry, 8 * sizeof(*entry));
+	close(ring);
+	close(fd);
+}
+
 static void step_fifo(struct self *s)
 {
 	const char *name = new_name(s);
@@ -505,11 +720,13 @@ static const struct {
 	const char *kind;
 	void (*step)(struct self *s);
 } kinds[] = {
-	{ "file", step_file },	       { "names", step_names },	    { "append", step_append },
-	{ "pipe", step_pipe },	       { "exec", step_exec },	    { "pipeline", step_pipeline },
-	{ "socket", step_socket },     { "passing", step_passing }, { "fifo", step_fifo },
-	{ "splice", step_splice },     { "copy", step_copy },	    { "mapping", step_mapping },
-	{ "again", step_again },       { "threads", step_threads },
+	{ "file", step_file },	       { "names", step_names },	      { "append", step_append },
+	{ "pipe", step_pipe },	       { "exec", step_exec },	      { "pipeline", step_pipeline },
+	{ "socket", step_socket },     { "passing", step_passing },   { "taking", step_taking },
+	{ "signals", step_signals },   { "waited", step_waited },     { "messages", step_messages },
+	{ "uring", step_uring },       { "fifo", step_fifo },	      { "splice", step_splice },
+	{ "copy", step_copy },	       { "mapping", step_mapping },   { "again", step_again },
+	{ "threads", step_threads },
 };
 
 static bool is_allowed(const char *kind)
