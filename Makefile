@@ -178,6 +178,9 @@ repeat-test: setup ## 24 runs of david bench as you call it, and elsewhere, by a
 	tests/bench/repeats
 	DAVID_SCALE=full $(VENV)/bin/pytest tests/system/test_repeats.py
 
+bench-arrays: setup sim ## arrays of david bench beside david-sim's: five levels, 5,000 requests; half an hour
+	tests/bench/arrays
+
 sweep-60: setup ## a sweep of 60 runs on two workers, whole, and killed three times; 15 minutes
 	@tools/setup bench
 	tests/bench/sweep --sixty
@@ -199,7 +202,7 @@ calibrate-test: setup sim ## does a calibrated disk give its own profile back? a
 		$(DAVID) lab run --kind uml --virtual-time --memory 3G --timeout 3600 -- \
 		python3 tests/system/caserun.py 'vcalibrate.*'
 
-.PHONY: replay-test replay-matrix replay-matrix-full replay-targets replay-sizes sweep-60 paper paper-test
+.PHONY: replay-test replay-matrix replay-matrix-full replay-targets replay-sizes sweep-60 bench-arrays paper paper-test
 
 validate: sim ## everyday jobs on every profile against what they should come to; random jobs against physics
 	$(DAVID) profile validate

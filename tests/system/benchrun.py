@@ -8,10 +8,13 @@ import json
 import sys
 from pathlib import Path
 
-from davidlib.bench import runs, spec, testbed
+from davidlib.bench import runs, spec, target, testbed
 from davidlib.paper import images, plan, requests, storage, table2, table3
 from davidlib.disk import dm
 from davidlib.workload import called
+from helpers import arrayruns
+from helpers.davidtool import david
+from helpers.guest import loop_disk
 
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 EXOS, MICRON, SHINGLED = "seagate-exos-x20-20tb", "micron-7300-pro", "seagate-st8000as0002"
@@ -74,6 +77,12 @@ SPECS = {
 }
 
 
+# Array, workload, operations, processes.
+ARRAYS = {
+    "raid6-read": ("6 members=12", "random-read", 400, 1),
+    "raid6-write": ("6 members=12", "random-write", 400, 1),
+}
+RECIPE = 'size = "1G"\nfs = "ext4"\nfiles = 40\ndirectories = 4\n'
 # Of the paper's evaluation: a short form of what `david bench paper` does in labs of their own.
 IMAGE = {"total": 64 << 20, "files": 60, "directories": 12, "mu": plan.IMAGE_MU, "sigma": plan.IMAGE_SIGMA}
 SHORT = {"postmark": {"files": 60, "operations": 60}, "webserver": {"operations": 110},
@@ -101,22 +110,52 @@ def of_the_paper(name: str) -> dict[str, object]:
     return said
 
 
-def one(name: str) -> dict[str, object]:
-    text, times = SPECS[name]
+def by_hand(seed: int) -> dict[str, object]:
+    """What `david age` makes of the recipe."""
+    Path("/tmp/by-hand.toml").write_text(RECIPE)
+    with loop_disk(64 << 20) as store:
+        david("age", "/tmp/by-hand.toml", "--backing", store, "-o", "/tmp/by-hand.image",
+              "--seed", str(seed))
+    return dict(json.loads(david("image", "show", "/tmp/by-hand.image", "--json"))["aged"])
+
+
+def aged() -> dict[str, object]:
+    Path("/tmp/recipe.toml").write_text(RECIPE)
+    text = f'seeds = 5\n{DISK}size = "1G"\nage = "/tmp/recipe.toml"\n[[workload]]\nkind = "postmark"\n'
+    said = one("aged", text + "files = 20\noperations = 20\n")
+    return said | {"by_hand": by_hand(5)}
+
+
+def of_an_array(name: str) -> dict[str, object]:
+    """Of ARRAYS, or such a row in one word with its seed: "6 members=12/random-read/400/1/7"."""
+    if name in ARRAYS:
+        return one(name, arrayruns.spec(*ARRAYS[name]))
+    array, kind, operations, processes, seed = name.split("/")
+    return one(name, arrayruns.spec(array, kind, int(operations), int(processes), int(seed)))
+
+
+def one(name: str, text: str = "", times: int = 1) -> dict[str, object]:
+    if not text:
+        text, times = SPECS[name]
     [run] = runs.describe(spec.parse(text, name, Path("/")))
     said = {"run": name, "error": "", "results": []}
     try:
         said["results"] = [testbed.phases(run) for _ in range(times)]
     except testbed.ERRORS as error:
         said["error"] = str(error)
-    said["left"] = dm.exists(testbed.NAME)
+    said["left"] = target.there()
     said["versions"] = called.versions()
     return said
 
 
 def main() -> None:
     for name in sys.argv[1:]:
-        said = of_the_paper(name) if name in PAPER else one(name)
+        if name == "aged":
+            said = aged()
+        elif name in ARRAYS or "/" in name:
+            said = of_an_array(name)
+        else:
+            said = of_the_paper(name) if name in PAPER else one(name)
         print("RESULT " + json.dumps(said), flush=True)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import build
 from ..command import Commands
 from ..sizes import format_size
-from ..util import DAVID, UserError
+from ..util import DAVID, UserError, say
 from ..workload.kinds import KINDS, Bytes
 from . import localhost, loop, precheck, prepare, spec
 from .results import Results
@@ -92,7 +92,8 @@ def bench(args: argparse.Namespace) -> int:
     if args.list:
         runs, most = expand(found), 1 if found.where == "here" else loop.cpus()
         loop.list_runs(results, runs)
-        print(loop.summary(results, runs, args.workers or most))
+        print("\n".join([*precheck.memory(found, args.workers or most),
+                         loop.summary(results, runs, args.workers or most)]))
         return 0
     if found.where == "here":
         localhost.ready(args)
@@ -104,7 +105,10 @@ def bench(args: argparse.Namespace) -> int:
     # Not before: it has the version of the lab's kernel.
     runs = expand(found)
     results.begin(text, runs, Path(args.spec).resolve().parent if args.spec else Path.cwd())
-    return loop.do(args, results, runs, 1 if found.where == "here" else loop.cpus())
+    most = 1 if found.where == "here" else loop.cpus()
+    for line in precheck.memory(found, args.workers or most):
+        say(f"bench: {line}")
+    return loop.do(args, results, runs, most)
 
 
 def add_parser(sub: Commands) -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ from typing import Any
 Factors = dict[str, str]
 SYSTEM = "file system"
 # Their values say by themselves what they are of.
-EVIDENT = (SYSTEM, "mkfs", "mount", "drive", "size", "profile-option")
+EVIDENT = (SYSTEM, "mkfs", "mount", "drive", "size", "array", "profile-option", "age")
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from ..drive import files, profileword
+from ..image import recipe
+from ..util import UserError
+from . import arraywords
+from .arraywords import Array
 from .dimensions import Factors, Level, double, points
 from .tables import SpecError, Table
 
-KEYS = ("profile", "size", "backing", "classify", "profile-option", "option", "precondition")
+KEYS = ("profile", "size", "backing", "classify", "profile-option", "option", "array", "precondition", "age")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
 PRECONDITIONS = ("fresh", "sequential", "random")
+NEW = "none"
+# Of a recipe these are the question's.
+NOT_AGED_BY = ("size", "fs", "mkfs", "profile")
 
 
 @dataclass(frozen=True)
 class Disk:
+    """A disk, or each member of an array."""
+
     profile: str  # a name of profiles/, or a file's path
     text: str  # of the profile
     size: int | None  # bytes; None: the drive's own
+    array: Array | None = None
     profile_options: tuple[str, ...] = ()
+    age: dict[str, Any] | None = None  # a recipe, but for NOT_AGED_BY
     factors: Factors = field(default_factory=dict)
 
 
@@ -70,6 +82,42 @@ def _sizes(table: Table) -> list[Level]:
     return [Level(size_word(size), size) for _, size in sizes] or [Level("", None)]
 
 
+def _once(table: Table, key: str, levels: list[Level]) -> list[Level]:
+    if word := double(levels):
+        raise table.wrong(key, f"{key}: {word} is there twice, once in another word")
+    return levels
+
+
+def _arrays(table: Table) -> list[Level]:
+    found: list[Level] = []
+    for text in table.several("array", str, [arraywords.NONE]):
+        try:
+            array = arraywords.parse(text)
+        except ValueError as error:
+            raise table.wrong("array", f"array = {text!r}: {error}") from None
+        found.append(Level(array.word if array else "no array", array))
+    return _once(table, "array", found)
+
+
+def _recipe(table: Table, name: str, base: Path) -> dict[str, Any]:
+    file = base / name
+    try:
+        found = recipe.load(str(file) if file.is_file() else name, {})
+    except UserError as error:
+        raise table.wrong("age", f"age = {name!r}: {error}") from None
+    return {key: value for key, value in vars(found).items() if key not in NOT_AGED_BY}
+
+
+def _ages(table: Table, base: Path) -> list[Level]:
+    """By recipes of david age, but for the disk and the file system that these name."""
+    found: list[Level] = []
+    for name in table.several("age", str, [NEW]):
+        new = name == NEW
+        found.append(Level("new" if new else f"aged by {Path(name).stem}",
+                           None if new else _recipe(table, name, base)))
+    return _once(table, "age", found)
+
+
 def _preconditions(table: Table) -> list[Level]:
     words = table.several("precondition", str, [])
     for word in words:
@@ -94,7 +142,8 @@ def _text(profile: str) -> str:
 def read(table: Table, base: Path) -> Iterator[Disk]:
     """All of them. What an SSD has had before is no dimension of a disk that rotates."""
     profiles, conditions = _profiles(table, base), _preconditions(table)
-    shared = {"size": _sizes(table), "profile-option": _options(table)}
+    shared = {"size": _sizes(table), "array": _arrays(table), "profile-option": _options(table),
+              "age": _ages(table, base)}
     texts = {profile: _text(profile) for profile in profiles}
     if conditions and not any(map(is_ssd, texts.values())):
         raise table.wrong("precondition", "precondition: only an SSD has one, and there is none")
@@ -103,4 +152,5 @@ def read(table: Table, base: Path) -> Iterator[Disk]:
         drive = {"drive": short_name(profile)} if len(profiles) > 1 else {}
         for values, factors in points(shared | {"precondition": mine}):
             options = (*values["profile-option"], *values["precondition"])
-            yield Disk(profile, text, values["size"], options, drive | factors)
+            yield Disk(profile, text, values["size"], values["array"], options, values["age"],
+                       drive | factors)

@@ -17,7 +17,8 @@ from .runs import Run
 KEPT = CACHE / "bench-seconds.json"
 # Kinds of runs that are remembered; the oldest are forgotten.
 MOST = 5000
-ALIKE = ("where", "memory", "profile", "profile_options", "size", "backing", "classify", "options")
+ALIKE = ("where", "memory", "profile", "profile_options", "size", "backing", "array", "age", "classify",
+         "options")
 
 
 def likeness(run: Run) -> str:

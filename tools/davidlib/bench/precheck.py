@@ -8,14 +8,16 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .. import build, filesystems
+from ..disk import md, plan
 from ..drive import profileword
-from ..sizes import SECTOR
+from ..sizes import SECTOR, format_both, format_size, parse_size
 from ..workload import fiojob
 from . import mountoptions
+from .arraywords import Array
 from .disks import Disk, short_name
 from .spec import NO_FILE_SYSTEM, FileSystem, Spec, SpecError
 
@@ -33,8 +35,9 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def size_of(disk: Disk) -> int:
-    """Bytes; 0 if the profile does not say."""
-    return disk.size or profileword.parse(disk.text, disk.profile).capacity()
+    """Bytes that a file system on it has, of an array about; 0 if the profile does not say."""
+    size = disk.size or profileword.parse(disk.text, disk.profile).capacity()
+    return int(size * disk.array.data_members()) if disk.array else size
 
 
 def _profiles(spec: Spec) -> None:
@@ -97,6 +100,40 @@ def _systems(spec: Spec) -> None:
         for size in sorted(sizes) if system.mkfs else ():
             if why := _mkfs_mistake(system, size):
                 raise spec.source.wrong("filesystem", system.number, "mkfs", f"mkfs: {why}")
+
+
+def _parity(spec: Spec, array: Array) -> str:
+    """How much data there is room for, where all of it is kept."""
+    room = format_size(spec.backing * array.data_members() / array.members)
+    return (f"{array.word} keeps all that is written, and parity: the backing of "
+            f"{format_size(spec.backing)}, "
+            f"which its members share, has room for about {room} of data")
+
+
+def _mkfs_stores(spec: Spec) -> Iterator[str]:
+    """Of file systems that mkfs by itself makes larger than the store."""
+    for disk in spec.disks:
+        size = size_of(disk)
+        for system in spec.file_systems if disk.array else ():
+            if system.type in plan.FORMULAS and size <= plan.LARGEST.get(system.type, size):
+                least = plan.backing(plan.needs(system.type, size).made)
+                if least > spec.backing:
+                    yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores "
+                           f"{format_size(least)} of "
+                           f"{format_both(size)}, and backing is {format_size(spec.backing)}: write a "
+                           f"larger one, "
+                           "and a larger memory")
+
+
+def memory(spec: Spec, workers: int) -> list[str]:
+    """What arrays take, before anything starts."""
+    arrays = list(dict.fromkeys(disk.array for disk in spec.disks if disk.array))
+    if not arrays:
+        return []
+    whole = parse_size(spec.memory) * workers
+    found = [f"of memory, each lab has {spec.memory}, and {workers} at a time {format_size(whole)}"]
+    found += [_parity(spec, array) for array in arrays if array.level in md.WITH_PARITY]
+    return found + list(dict.fromkeys(_mkfs_stores(spec)))
 
 
 def check(spec: Spec) -> None:

@@ -18,6 +18,9 @@ from .disks import Disk, short_name
 from .spec import FileSystem, Spec
 from .works import Workload
 
+# It makes the pool of an array's members.
+POOLS = "david-store"
+
 
 @dataclass(frozen=True)
 class Run:
@@ -50,14 +53,19 @@ def identified(described: Iterable[dict[str, Any]]) -> list[Run]:
     return [Run(one | {"parts": tree.parts(one)}) for one in described]
 
 
+def _programs(workload: Workload, disk: Disk) -> set[str]:
+    """Those of the tree that a run calls."""
+    return {*KINDS[workload.kind].built, *((POOLS,) if disk.array else ())}
+
+
 def programs(spec: Spec) -> set[str]:
-    """Those of the tree that its runs call."""
-    return {name for workload in spec.workloads for name in KINDS[workload.kind].built}
+    """Those that any of its runs calls."""
+    return {name for workload in spec.workloads for disk in spec.disks for name in _programs(workload, disk)}
 
 
 def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, seed: int) -> dict[str, Any]:
     factors = {**system.factors, **disk.factors, **workload.factors}
-    return {
+    found = {
         "variant": variant(factors) or system.name,
         "factors": factors,
         "where": spec.where,
@@ -75,6 +83,9 @@ def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, seed: in
         "workload": {"kind": workload.kind, "name": workload.name, "params": workload.of_seed(seed)},
         "seed": seed,
     }
+    if disk.array:
+        found |= {"array": disk.array.told(), "built": sorted(_programs(workload, disk))}
+    return found | ({"age": disk.age} if disk.age else {})
 
 
 def describe(spec: Spec) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..disk import baseline, stats
@@ -24,6 +25,7 @@ COLUMNS = (
 MOST = 240
 FIRST_NS = 50_000_000
 Row = list[Any]
+Read = Callable[[], dict[str, Any]]
 
 
 def row(figures: dict[str, Any], t_ns: int) -> Row:
@@ -45,12 +47,12 @@ def row(figures: dict[str, Any], t_ns: int) -> Row:
     ]
 
 
-def part_shares(columns: list[str], last: Row) -> dict[str, float]:
-    """Of the time until that sample: what the drive was busy with."""
+def part_shares(columns: list[str], last: Row, disks: int = 1) -> dict[str, float]:
+    """Of the time until that sample: what the drive was busy with. Of several disks: of each, on average."""
     at = dict(zip(columns, last, strict=True))
     # Results have no column of a part that was told apart later.
     parts = {part: at.get(f"{part}_ns", 0) for part in stats.PARTS}
-    return stats.part_shares(parts, at["busy_ns"], at["t_ns"])
+    return stats.part_shares(parts, at["busy_ns"], at["t_ns"] * disks)
 
 
 def thinned(rows: list[Row]) -> list[Row]:
@@ -82,13 +84,13 @@ def heat(
     return [counts[bucket] for bucket in buckets], buckets
 
 
-def _take(name: str, before: dict[str, Any], start_ns: int) -> list[Row]:
+def _take(read: Read, before: dict[str, Any], start_ns: int) -> list[Row]:
     """Sample until SIGTERM comes."""
     rows: list[Row] = []
     step = FIRST_NS
     due = start_ns
     while True:
-        figures = baseline.difference(stats.as_dict(stats.fetch(name)), before)
+        figures = baseline.difference(read(), before)
         rows.append(row(figures, time.monotonic_ns() - start_ns))
         if len(rows) >= MOST:
             rows, step = thinned(rows), 2 * step
@@ -99,10 +101,11 @@ def _take(name: str, before: dict[str, Any], start_ns: int) -> list[Row]:
 
 
 class Sampler:
-    """with Sampler(NAME, BEFORE) as sampler: ...; then sampler.rows, of what was counted since BEFORE."""
+    """with Sampler(READ, BEFORE) as sampler: ...; then sampler.rows, of what was counted since BEFORE. READ
+    has the figures as they are."""
 
-    def __init__(self, name: str, before: dict[str, Any]) -> None:
-        self.name, self.before = name, before
+    def __init__(self, read: Read, before: dict[str, Any]) -> None:
+        self.read, self.before = read, before
         self.rows: list[Row] = []
 
     def __enter__(self) -> Sampler:
@@ -115,7 +118,7 @@ class Sampler:
             status = 1
             try:
                 with os.fdopen(writer, "w") as file:
-                    json.dump(_take(self.name, self.before, start), file)
+                    json.dump(_take(self.read, self.before, start), file)
                 status = 0
             finally:
                 os._exit(status)

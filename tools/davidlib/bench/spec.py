@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import filesystems
+from ..image import recipe
 from ..workload.kinds import KINDS
 from . import disks, works
 from .dimensions import SYSTEM, Factors, Level, points
@@ -135,6 +136,21 @@ def _raw_ones(source: Source, spec: Spec) -> None:
                                    "system, and there is one of type = 'none'; leave one of the two out")
 
 
+def _aged_ones(source: Source, spec: Spec) -> None:
+    if any(disk.age for disk in spec.disks):
+        for fs in spec.file_systems:
+            if fs.type not in recipe.SYSTEMS:
+                raise source.wrong("disk", 0, "age", f"age: of {', '.join(recipe.SYSTEMS)}, and not of "
+                                   f"{fs.type}; leave one of the two out")
+
+
+def _arrays(source: Source, spec: Spec) -> None:
+    if any(disk.array for disk in spec.disks) and spec.classify == "data":
+        raise source.wrong("disk", 0, "classify", "classify = 'data': not with an array, whose superblocks "
+                                                  "are "
+                           "kept")
+
+
 def _mistakes(source: Source, spec: Spec) -> None:
     """Of workloads that know more of their parameters than a type."""
     raw = any(fs.type == NO_FILE_SYSTEM for fs in spec.file_systems)
@@ -193,7 +209,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
         raise top.wrong("timeout", f"timeout = {spec.timeout}: want seconds of real time")
     _unique(source, "filesystem", spec.file_systems)
     _unique(source, "workload", spec.workloads)
-    for check in (_raw_ones, _mistakes):
+    for check in (_raw_ones, _aged_ones, _arrays, _mistakes):
         check(source, spec)
     if why := refuse_metric(spec, spec.metric):
         raise top.wrong("metric", why)

@@ -22,20 +22,21 @@ from pathlib import Path
 from typing import Any
 
 from .. import filesystems
-from ..disk import baseline, check, dm, lateness, setting, stats
-from ..disk.create import create_disk
+from ..disk import baseline, check, dm, lateness
 from ..disk.parameters import DiskParameters
+from ..image import aging, recipe
 from ..lab.lab import parse_memory
 from ..util import UserError
 from ..workload import blocks, called, fiojob, steady, trees
 from ..workload.kinds import KINDS, files_of
 from ..workload.record import summary, too_short
 from ..workload.several import WorkFailed
-from . import doubts, limits
+from . import doubts, target
 from .samples import COLUMNS, Row, Sampler, row
+from .target import Target
 
-NAME = "david-bench"
-DISK = f"/dev/mapper/{NAME}"
+NAME = target.NAME
+DISK = target.SINGLE.path
 # A lab's /tmp is its own.
 SCRATCH_WORD = "DAVID_BENCH_SCRATCH"
 SCRATCH = os.environ.get(SCRATCH_WORD, "/tmp")
@@ -102,12 +103,13 @@ def call(*words: str) -> str:
 
 def classify_of(run: dict[str, Any]) -> str:
     """On the raw disk nobody can tell data. Requests of the built-in workloads are nothing else, and what
-    warms up for long would fill any store."""
+    warms up for long would fill any store. An array's superblocks have to be kept."""
     is_data = run["file_system"]["type"] == "none" and run["workload"]["kind"] in blocks.SHAPES
+    is_data = is_data and not run.get("array")
     return "data" if is_data and run["classify"] == "auto" else run["classify"]
 
 
-def make_disk(run: dict[str, Any]) -> None:
+def make_disk(run: dict[str, Any]) -> Target:
     with open(BACKING, "wb") as file:
         file.truncate(run["backing"])
     # Of stock kernels it is a module.
@@ -118,37 +120,44 @@ def make_disk(run: dict[str, Any]) -> None:
         # It may have been changed meanwhile where it was read.
         Path(PROFILE).write_text(run["profile_text"])
         profile = PROFILE
-    create_disk(DiskParameters(
+    disk = DiskParameters(
         NAME, backing, size=run["size"] or 0, profile=profile, profile_options=run["profile_options"],
-        mode="speedup", classify=classify_of(run), options=run["options"], format=True))
+        mode="speedup", classify=classify_of(run), options=run["options"], format=True)
+    return target.make(disk, run.get("array"), run["seed"])
 
 
-def mkfs_words(system: dict[str, Any], seed: int) -> list[str]:
+def mkfs_words(system: dict[str, Any], seed: int, disk: str = DISK) -> list[str]:
     """With a fixed uuid: ext's order of names, and so a run's times, depend on it."""
     fixed = str(uuid.UUID(int=(seed << 64) + 0xDA71D, version=4))
     words = [word + EXTENDED if word.startswith("hash_seed=") and system["type"] == "ext4" else word
              for word in filesystems.made_alike(system["type"], fixed)]
-    return [*words, *system["mkfs"], DISK]
+    return [*words, *system["mkfs"], disk]
 
 
-def mount(system: dict[str, Any]) -> None:
+def mount(system: dict[str, Any], disk: str = DISK) -> None:
     os.makedirs(MOUNT, exist_ok=True)
     words = list(EXT4_OPTIONS) if system["type"] == "ext4" else []
     words += [system["mount"]] if system["mount"] else []
     options = ["-o", ",".join(words)] if words else []
-    call("mount", "-t", system["type"], *options, DISK, MOUNT)
+    call("mount", "-t", system["type"], *options, disk, MOUNT)
 
 
-def make_file_system(run: dict[str, Any]) -> str:
+def make_file_system(run: dict[str, Any], disk: str = DISK) -> str:
     """Where the workload goes to."""
     if run["file_system"]["type"] == "none":
-        return DISK
-    call(*mkfs_words(run["file_system"], run["seed"]))
-    mount(run["file_system"])
+        return disk
+    call(*mkfs_words(run["file_system"], run["seed"], disk))
+    mount(run["file_system"], disk)
     return MOUNT
 
 
-def fill(run: dict[str, Any], top: str) -> None:
+def age(run: dict[str, Any]) -> dict[str, Any] | None:
+    """What came of the aging, if the question wants the file system aged."""
+    told = run.get("age")
+    return aging.age(MOUNT, recipe.Recipe(size=0, **told), run["seed"]) if told else None
+
+
+def fill(run: dict[str, Any], top: str, disk: str) -> None:
     """What the workload begins with, on the disk and out of every cache."""
     work = run["workload"]
     if prepare := KINDS[work["kind"]].prepare:
@@ -156,35 +165,36 @@ def fill(run: dict[str, Any], top: str) -> None:
     if top == MOUNT:
         call("umount", MOUNT)
         align()
-        mount(run["file_system"])
+        mount(run["file_system"], disk)
     Path("/proc/sys/vm/drop_caches").write_text("3")
 
 
 def figures() -> dict[str, Any]:
-    return stats.as_dict(stats.fetch(NAME))
+    return target.SINGLE.figures()
 
 
 class Span:
     """What is measured of a run: from begin() to end(). Time goes on the drive's clock from the making on."""
 
-    def __init__(self) -> None:
-        setting.change(NAME, [("mode", "timing-accurate")])
-        self.limits = limits.of_disk(NAME)
-        self.first = figures()
+    def __init__(self, disk: Target) -> None:
+        self.disk = disk
+        disk.set_mode("timing-accurate")
+        self.limits = disk.limits()
+        self.first = disk.figures()
 
     def begin(self) -> None:
         # Its reach is of what went before.
-        self.warm = baseline.difference(figures(), self.first)
-        setting.message(NAME, "reach", "restart")
-        self.before = figures()
-        self.sampler = Sampler(NAME, self.before)
+        self.warm = baseline.difference(self.disk.figures(), self.first)
+        self.disk.message("reach", "restart")
+        self.before = self.disk.figures()
+        self.sampler = Sampler(self.disk.figures, self.before)
         self.sampler.__enter__()
         self.start = time.monotonic_ns()
 
     def end(self) -> None:
         self.ns = time.monotonic_ns() - self.start
         # Not later: what the drive does meanwhile is no part of it.
-        now = figures()
+        now = self.disk.figures()
         self.sampler.__exit__()
         self.part = baseline.difference(now, self.before)
         self.timed = baseline.difference(now, self.first)
@@ -192,15 +202,15 @@ class Span:
 
     def home(self) -> steady.Home:
         """What came to the disk, and what a shingled one has not written home. To ask takes time."""
-        return steady.home_of(figures())
+        return steady.home_of(self.disk.figures())
 
     def left(self, top: str) -> int:
         """How long it takes until all is on the media; ns."""
         start = time.monotonic_ns()
-        for path in dict.fromkeys((top, DISK)):
+        for path in dict.fromkeys((top, self.disk.path)):
             fd = os.open(path, os.O_RDONLY)
             try:
-                if path != DISK and ctypes.CDLL(None).syncfs(fd):
+                if path != self.disk.path and ctypes.CDLL(None).syncfs(fd):
                     raise RunFailed(f"{path}: what it has in memory cannot be written")
                 os.fsync(fd)
             finally:
@@ -208,12 +218,12 @@ class Span:
         return time.monotonic_ns() - start
 
 
-def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
+def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     """The workload in the drive's time, and all that is known of it."""
     work = run["workload"]
     kind, params = KINDS[work["kind"]], work["params"]
     align()
-    span = Span()
+    span = Span(disk)
     is_random = bool(kind.random and kind.random(params))
     warming = None
     if params.get("steady"):
@@ -227,7 +237,7 @@ def measure(run: dict[str, Any], top: str) -> dict[str, Any]:
     span.end()
     # A program that says how long it was at its operations has a start and an end besides.
     ns, left = record.own_ns or span.ns, span.left(top)
-    homes = (steady.home_of(span.before), steady.home_of(figures()))
+    homes = (steady.home_of(span.before), span.home())
     seen = doubts.Seen(
         record, ns, left, span.part, span.timed, homes, span.limits, is_random, kind.rated,
         0 if record.own_ns else span.start, warming.outcome() if warming else None,
@@ -269,8 +279,7 @@ def clean_up() -> None:
     """Take away what is there: all of it, or what a failed phase left."""
     if os.path.ismount(MOUNT):
         call("umount", MOUNT)
-    if dm.exists(NAME):
-        call("dmsetup", "remove", NAME)
+    target.remove()
     loops = call("losetup", "--noheadings", "--output", "NAME", "--associated", BACKING).split()
     for loop in loops:
         call("losetup", "--detach", loop)
@@ -280,12 +289,12 @@ def clean_up() -> None:
     shutil.rmtree(trees.SCRATCH, ignore_errors=True)
 
 
-def said_of_disk() -> str:
+def said_of_disk(disk: Target | None) -> str:
     """What is wrong with the disk of a run that failed: what a program saw of it was an error of I/O."""
-    if not dm.exists(NAME):
+    if not disk:
         return ""
     try:
-        now = figures()
+        now = disk.figures()
     except UserError:
         return ""
     said = [f"{finding.what}: {finding.text}" for finding in check.findings(now)
@@ -297,18 +306,20 @@ def said_of_disk() -> str:
 
 def phases(run: dict[str, Any]) -> dict[str, Any]:
     # What is not ours is not removed.
-    if dm.exists(NAME):
+    if target.there():
         raise RunFailed(f"a disk {NAME} is there: another bench runs, or one was killed: david remove {NAME}")
+    disk = None
     try:
         fix_dirty_limits(run)
         align()
-        make_disk(run)
+        disk = make_disk(run)
         align()
-        top = make_file_system(run)
-        fill(run, top)
-        return measure(run, top)
+        top = make_file_system(run, disk.path)
+        aged = age(run)
+        fill(run, top, disk.path)
+        return measure(run, top, disk) | ({"aged": aged} if aged else {})
     except ERRORS as error:
-        raise RunFailed(f"{error}{said_of_disk()}") from None
+        raise RunFailed(f"{error}{said_of_disk(disk)}") from None
     finally:
         clean_up()
 

@@ -66,14 +66,18 @@ def _check(args: argparse.Namespace) -> None:
         args.content = CONTENT_OF_FAR_COPIES if far else "incompressible"
 
 
+def phase_option(seed: int, number: int) -> str:
+    """Of a member's profile: where its platters start."""
+    return f"phase={random.Random(f'{seed} {number}').randrange(START_NS)}ns"
+
+
 def _member_of(args: argparse.Namespace, number: int) -> DiskParameters:
     """Of the options that all members share."""
     one = copy.copy(args)
     one.name = name_arg(f"{args.name}-{number}")
     one.backing = None if args.pool else args.backing[number]
     if args.profile:
-        phase = random.Random(f"{args.seed} {number}").randrange(START_NS)
-        one.profile_option = [*args.profile_option, f"phase={phase}ns"]
+        one.profile_option = [*args.profile_option, phase_option(args.seed, number)]
     return of_options(one)
 
 

@@ -183,13 +183,19 @@ def heat_map(one: dict[str, Any]) -> Figure:
     return figure
 
 
+def _shares(one: dict[str, Any]) -> dict[str, float]:
+    """Of a run's time: what its disk, or each of its members, was busy with."""
+    result, members = one["result"], one["run"].get("array", {}).get("members", 1)
+    return samples.part_shares(result["columns"], result["samples"][-1], members)
+
+
 def where_time_went(runs: Runs) -> Figure:
     """Shares of the run's time; the rest is a drive without a command."""
     figure, axes = axes_of("share of the run's time, %", "")
     ones = firsts(runs)
     names = [one["run"]["variant"] for one in ones]
     left = [0.0] * len(ones)
-    found = [samples.part_shares(one["result"]["columns"], one["result"]["samples"][-1]) for one in ones]
+    found = [_shares(one) for one in ones]
     for at, part in enumerate(PARTS):
         shares = [100 * parts[part] for parts in found]
         if not any(shares):
