@@ -10,10 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from ..command import Commands
-from ..sizes import SECTOR, format_size
+from ..drive import presets
+from ..sizes import SECTOR, format_size, size_arg
 from ..util import DAVID, UserError
 from . import setting
-from .dm import need_disk, need_root
+from .dm import need_disk, need_root, size_of
 from .parameters import OneOf, name_arg
 
 KINDS = ("media-error", "slow", "timeout", "firmware-stall", "gone")
@@ -46,8 +47,19 @@ def one_in_arg(text: str) -> str:
     return str(round(1 / rate))
 
 
+def _of_preset(args: argparse.Namespace) -> str:
+    """A preset's faults, for this disk's size."""
+    for word in WORDS:
+        if word != "seed" and getattr(args, f"fault_{word}") is not None:
+            raise UserError("--preset has all words of its faults, and takes only --seed")
+    sectors = size_of(f"/dev/mapper/{args.name}") // SECTOR
+    return presets.text_of(args.preset, sectors, args.fault_seed or 0)
+
+
 def text_of(args: argparse.Namespace) -> str:
     """The fault, as the table line has it."""
+    if args.preset:
+        return _of_preset(args)
     words = ((word, getattr(args, f"fault_{word}")) for word in WORDS)
     return ":".join((args.kind, *(f"{word}={value}" for word, value in words if value is not None)))
 
@@ -107,6 +119,22 @@ def show(args: argparse.Namespace) -> int:
     return 0
 
 
+def show_presets(args: argparse.Namespace) -> int:
+    sectors = args.size // SECTOR
+    if args.preset:
+        print(presets.text_of(args.preset, sectors, args.seed))
+        return 0
+    found = {name: {"says": one.says, "faults": one.text(sectors, args.seed), "source": one.source,
+                    "common": one.common, "assumed": one.assumed} for name, one in presets.PRESETS.items()}
+    if args.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    for name, words in found.items():
+        print(f"{name}: {words.pop('says')}", words.pop("faults"),
+              *(f"{key}: {text}" for key, text in words.items()), sep="\n    ")
+    return 0
+
+
 def _option(parser: argparse.ArgumentParser, word: str, **how: Any) -> None:
     """--WORD, which the result has as fault_WORD: from and for are no names in Python."""
     parser.add_argument(f"--{word}", dest=f"fault_{how.pop('dest', word)}", default=None, **how)
@@ -124,7 +152,10 @@ def add_parsers(sub: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter)
     action.set_defaults(func=add)
     action.add_argument("name", metavar="NAME", type=name_arg)
-    action.add_argument("--kind", required=True, type=OneOf(KINDS), metavar="KIND", help=", ".join(KINDS))
+    what = action.add_mutually_exclusive_group(required=True)
+    what.add_argument("--kind", type=OneOf(KINDS), metavar="KIND", help=", ".join(KINDS))
+    what.add_argument("--preset", type=OneOf(tuple(presets.PRESETS)), metavar="PRESET",
+                      help="a way in which drives were seen to fail: david fault presets; takes --seed")
     _option(action, "sectors", type=sectors_arg, metavar="A-B", help="of 512 bytes, both included; else all")
     _option(action, "rate", dest="one_in", type=one_in_arg, metavar="R",
             help="share of the blocks, or of the requests; else each")
@@ -134,6 +165,15 @@ def add_parsers(sub: Commands) -> None:
     _option(action, "from", type=time_word, metavar="AGE", help="of the drive, when it begins; else at once")
     _option(action, "for", type=time_word, metavar="TIME", help="so long it lasts; else for ever")
     _option(action, "every", type=time_word, metavar="TIME", help="it comes again; else once")
+    action = actions.add_parser(
+        "presets", help="ways in which drives were seen to fail",
+        description="Ways in which drives were seen to fail: what was published, and what is assumed.")
+    action.set_defaults(func=show_presets)
+    action.add_argument("preset", metavar="PRESET", nargs="?", type=OneOf(tuple(presets.PRESETS)),
+                        help="print its faults, as create and david-sim take them, and nothing else")
+    action.add_argument("--size", type=size_arg, default=1 << 40, metavar="SIZE", help="of the disk; else 1T")
+    action.add_argument("--seed", type=int, default=0, metavar="N", help="draws where it fails; else 0")
+    action.add_argument("--json", action="store_true", help="as JSON, for programs")
     action = actions.add_parser("list", help="what fails, and what was moved to spare blocks",
                                 description="What fails, by number, and what was moved to spare blocks.")
     action.set_defaults(func=show)
