@@ -266,6 +266,7 @@ static const char * const flash_names[DAVID_SLOTS] = {
 	[DAVID_FLASH_BUFFER_READS] = "buffer_reads",
 	[DAVID_FLASH_BUFFER_WAITS] = "buffer_waits",
 	[DAVID_FLASH_SUSPENDED] = "suspended",
+	[DAVID_FLASH_FRESH_PAGES] = "fresh_pages",
 };
 
 static const char * const reach_names[DAVID_SLOTS] = {

@@ -20,6 +20,7 @@ static void count_flash(u64 *flash, const struct solid_figures *more)
 	flash[DAVID_FLASH_BUFFER_READS] += more->buffer_reads;
 	flash[DAVID_FLASH_BUFFER_WAITS] += more->buffer_waits;
 	flash[DAVID_FLASH_SUSPENDED] += more->suspended;
+	flash[DAVID_FLASH_FRESH_PAGES] += more->fresh_pages;
 }
 
 /* What has been counted since the last call. Ways to spare blocks are of all that the media did. */

@@ -161,6 +161,7 @@ enum david_flash {
 	DAVID_FLASH_BUFFER_READS,	/* parts of reads that the write buffer served */
 	DAVID_FLASH_BUFFER_WAITS,	/* writes that waited for room in it */
 	DAVID_FLASH_SUSPENDED,	/* programs and erases, for a read */
+	DAVID_FLASH_FRESH_PAGES,	/* of HOST_PAGES: nothing had to be collected for them */
 	DAVID_FLASH_NR
 };
 

@@ -63,6 +63,7 @@ IDLE = {
         "flash.buffer_",
         "flash.slc_programs",
         "flash.map_",
+        "flash.fresh_pages",
     ),
     "top": ("parts.map", "parts.fault", "late_ms", "trustworthy"),
 }

@@ -236,6 +236,7 @@ def what_the_model_counts_itself_is_told() -> None:
         assert flash["reads"] + flash["buffer_reads"] == 100, figures
         assert figures["read_hits"] == 100 + flash["buffer_reads"], figures
         assert flash["programs"] and not flash["erases"] and not flash["moved_pages"], figures
+        assert flash["fresh_pages"] == flash["host_pages"] > 0, figures
         # What a table's model has counted stays when it goes; its reach begins again.
         table = run("dmsetup", "table", "vt")
         run("dmsetup", "reload", "vt", "--table", table)

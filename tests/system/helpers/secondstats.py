@@ -157,6 +157,7 @@ def flash(doc: dict[str, Any], counted: dict[str, Any]) -> dict[str, Any]:
     most = dict.fromkeys(doc["flash"], 4 * written)
     most |= dict.fromkeys(("reads", "empty_reads", "buffer_reads", "map_reads"), 4 * read)
     most |= dict.fromkeys(("moved_pages", "folded_pages"), 100 * written)
+    most["fresh_pages"] = doc["flash"]["host_pages"]
     return {f"flash.{name}": Between(0, limit) for name, limit in most.items()}
 
 

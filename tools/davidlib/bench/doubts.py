@@ -189,17 +189,30 @@ def _flash(seen: Seen) -> Iterator[Doubt]:
         yield from _erased(seen, flash)
 
 
-def _erased(seen: Seen, flash: dict[str, int]) -> Iterator[Doubt]:
+def _fresh_share(flash: dict[str, int], timed: dict[str, int]) -> float:
+    """Of the pages that were written while operations counted, those for which nothing had to be collected.
+    If the map's sample has none of them: was anything collected at all?"""
+    if flash["host_pages"]:
+        return flash["fresh_pages"] / flash["host_pages"]
+    return float(not timed["erases"] and not timed["moved_pages"])
+
+
+def _erased(seen: Seen, timed: dict[str, int]) -> Iterator[Doubt]:
     """Once collection moves pages the rate goes on to fall, until all has been written anew for some times.
     Blocks of which nothing is valid, as sequential writes leave them, are collected for the erase alone.
     """
+    flash, enough = seen.part["flash"], seen.limits.rewrites
     spans = [span["reach"]["pages"] for span in (seen.part, seen.warm) if span]
-    times, enough = flash["host_pages"] / max(*spans, 1), seen.limits.rewrites
-    if not flash["erases"] and not flash["moved_pages"]:
-        yield _doubt("erased_flash", 1.0, "flash blocks that were erased took all writes, and none had to be "
-                     'collected (profile-option = ["precondition=random"], and steady = true)')
-    elif flash["moved_pages"] and enough and times / enough <= 1 - LEAST:
-        yield _doubt("erased_flash", 1 - times / enough, "collection had only begun: each place was "
+    times, fresh = timed["host_pages"] / max(*spans, 1), _fresh_share(flash, timed)
+    missing = 1 - times / enough if timed["moved_pages"] and enough else 0.0
+    if fresh >= max(missing, LEAST):
+        by_slc = 2 * flash["slc_programs"] > flash["fresh_pages"]
+        what, longer = ("the SLC cache", "") if by_slc else (
+            "flash blocks that were erased", 'profile-option = ["precondition=random"], and ')
+        yield _doubt("erased_flash", fresh, f"{what} took {100 * fresh:.0f} % of the writes, and nothing had "
+                     f"to be collected for them ({longer}steady = true, or more operations)")
+    elif missing >= LEAST:
+        yield _doubt("erased_flash", missing, "collection had only begun: each place was "
                      f"written {times:.3g} times, and the rate falls until it has been {enough} times "
                      '(profile-option = ["precondition=random"])')
 

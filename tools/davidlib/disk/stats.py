@@ -106,7 +106,8 @@ DELIVERED: dict[str, tuple[str, str, tuple[str, ...]]] = {
 CHECKSUMS = ("checksums", "checksums_", ("blocks", "store", "loads", "evictions", "saves"))
 # Behind all others, in the struct's order.
 FLASH = ("host_pages", "moved_pages", "folded_pages", "reads", "programs", "slc_programs", "map_programs",
-         "map_reads", "erases", "empty_reads", "buffer_reads", "buffer_waits", "suspended")
+         "map_reads", "erases", "empty_reads", "buffer_reads", "buffer_waits", "suspended",
+         "fresh_pages")
 MODEL_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "flash": ("flash", "flash_", FLASH),
     "reach": ("reach", "reach_", ("first", "end", "pages", "most_first", "most_end")),
