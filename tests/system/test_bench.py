@@ -100,6 +100,7 @@ def fio(job: str, system: str = "") -> str:
         (fio("[a]\nrw=write\nnumjobs=4", '[[filesystem]]\ntype = "none"\n'),
          "a.toml:7: job: numjobs=4: .* of the raw disk.*offset_increment=25% and size=25%"),
         (fio("[global]\nnumjobs=2\nfilename=x\n[a]\nrw=read\n"), "a.toml:5: job: numjobs=2: .*blocks of x"),
+        (fio("[a]\nrw=randread\nnumjobs=2k\n"), "a.toml:5: job: numjobs=2k: write a plain number"),
         (fio("[a]\nrw=write\n[b]\nrw=read", '[[filesystem]]\ntype = "none"\n'),
          r"a.toml:7: job: \[b\] goes over the same blocks of the raw disk as \[a\] does"),
         (fio("[a]\nioengine=cpuio"), "a.toml:5: job: ioengine=cpuio: its operations are not the disk's"),
@@ -1127,6 +1128,22 @@ def test_a_file_systems_own_writes_beside_reads_are_no_doubt() -> None:
     few = {"sectors": {"read": 72, "write": 480_000}, "modelled": {"read": 9, "write": 60_047}}
     seen = types.SimpleNamespace(part=few | {"cached": {"read": 40}, "read_hits": 5}, record=record.Record())
     assert not list(doubts._cached_reads(seen))  # type: ignore[arg-type]
+
+
+def test_a_line_of_a_job_ends_where_fio_ends_it(fio_files: Path) -> None:
+    """At a comment. Otherwise direct=0 and fsync=0 were on, and two jobs none."""
+    said = ("[global] ; all", "bs=4k # a page", "size=64k;", "", "; nothing", "[a] # one",
+            "rw=randwrite ; hot", "fsync=0 ; none", "direct=0 # by memory", "numjobs=2 # two", "rate_iops#")
+    plain = [line.split(";")[0].split("#")[0].strip() for line in said if line.strip()]
+    place = fio_files / "commented.fio"
+    place.write_text("\n".join(said[:-1]))
+    line = subprocess.run(["fio", "--parse-only", "--showcmd", place], capture_output=True, text=True,
+                          check=True)
+    [(name, options)] = fiojob._sections("\n".join(said[:-1]))
+    shown = dict(word[2:].split("=") for word in line.stdout.split()[1:])
+    assert shown.pop("name") == name == "a" and options == shown, (options, shown)
+    assert list(fiojob._sections("\n".join(said))) == list(fiojob._sections("\n".join(plain)))
+    assert not fiojob.unknown({"job": "\n".join(said[:-1])})
 
 
 JOBS = "[stream]\nrw=read\nbs=256k\n[hot]\nrw=randread\nbs=4k\nnumjobs=2\n[writes]\nrw=write\nbs=4k\n"

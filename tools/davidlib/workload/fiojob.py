@@ -40,11 +40,12 @@ REQUEST = 128 << 10  # no request of a stream is cut smaller
 
 
 def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Name and options of each section; an option without a value is on. [global] goes to those below it."""
+    """Name and options of each section; an option without a value is on. [global] goes to those below it.
+    As fio does, a line ends where a comment begins."""
     shared: dict[str, str] = {}
     name, options = "", dict[str, str]()
-    for line in map(str.strip, job.splitlines()):
-        if not line or line[0] in "#;":
+    for line in (re.split("[#;]", whole, maxsplit=1)[0].strip() for whole in job.splitlines()):
+        if not line:
             continue
         if header := re.match(r"\[([^]]+)\]", line):
             if name and name != "global":
@@ -73,6 +74,9 @@ def _mistake(job: str, raw: bool) -> str:
         engine = options.get("ioengine", ENGINES[0])
         if engine not in ENGINES:
             return f"ioengine={engine}: its operations are not the disk's; write one of {', '.join(ENGINES)}"
+        jobs = options.get("numjobs", "1")
+        if not jobs.isdecimal():
+            return f"numjobs={jobs}: write a plain number"
         file = options.get("filename", "")
         if file and (raw or file.startswith("/")):
             return f"filename={file}: leave it out; {_PLACE}" + (", the raw disk" if raw else "")
