@@ -143,7 +143,7 @@ trace-cost: setup ## what a traced call costs, beside strace with and without it
 
 trace-test: setup ## david trace at full length: importers fuzzed, strace with all options, real programs
 	@tools/setup traced
-	DAVID_SCALE=full $(VENV)/bin/pytest $(patsubst %,tests/system/test_%.py,trace trace_bpf trace_control trace_import trace_report trace_uring strace_corpus)
+	DAVID_SCALE=full $(VENV)/bin/pytest $(patsubst %,tests/system/test_%.py,trace trace_bpf trace_control trace_import trace_report trace_uring strace_corpus real_programs)
 
 replay-test: setup ## david replay at full length: 100 shuffles of each case of order, 1,000 random traces, real programs
 	@tools/setup traced
@@ -258,7 +258,7 @@ system: setup sim ## system tests, in both labs; CASES='store.*': of these only,
 	$(if $(CASES),$(DAVID) lab run --kind uml --timeout 3600 -- python3 tests/system/caserun.py $(CASES),\
 		$(VENV)/bin/pytest tests/system)
 
-TRACES = $(addprefix tests/system/test_,trace*.py replay.py programs.py strace*.py foreign.py inputs.py compare.py)
+TRACES = $(addprefix tests/system/test_,trace*.py replay.py programs.py real_programs.py strace*.py foreign.py inputs.py compare.py)
 commands: setup sim ## of the system tests those of commands, but for `traces`, which wait for no lab of pytest's
 	$(VENV)/bin/pytest -m "not lab" $(filter-out $(wildcard $(TRACES)),$(wildcard tests/system/test_*.py))
 
@@ -305,6 +305,12 @@ programs-hunt: setup ## random programs, recorded, replayed, compared; SECONDS=6
 	$(MAKE) -s -C tools/replay
 	python3 tests/system/programs_hunt.py --seconds $(or $(SECONDS),600) $(if $(COUNT),--count $(COUNT)) \
 		$(if $(SEED),--seed $(SEED)) $(if $(KINDS),--kinds $(KINDS))
+
+real-programs: setup ## all of tests/system/real_programs.toml whose commands are here, recorded, replayed, compared; 12 minutes; NAMES="perl git"
+	$(MAKE) -s -C tools/trace
+	$(MAKE) -s -C tools/compile
+	$(MAKE) -s -C tools/replay
+	python3 tests/system/real_programs.py $(NAMES)
 
 trials: setup ## random lives of file systems; SEEDS=200 or 17-17, FS="ext4:implicit xfs xfs-quota"
 	@mkdir -p build/trials
@@ -360,7 +366,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt bench-cpus bench-content bench-files setup
+.PHONY: stock land all help module sim programs install install-tools install-module uninstall deb packages-test demo check bench validate physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: attack attack-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
