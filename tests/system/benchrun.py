@@ -55,11 +55,15 @@ DOUBTED = {
     "several-settle": ("hitachi-hds721010kla330", SMALL_CACHE, "xfs",
                        'kind = "varmail"\nprocesses = 2\noperations = 600\nsteady = true\nfiles = 40\n'),
 }
+FEW_READS = '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "random-read"\noperations = 50\n'
 # By name: a spec, and how often it is run.
 SPECS = {
     "ext4-postmark": (DISK + '[[workload]]\nkind = "postmark"\nfiles = 40\noperations = 60\n', 2),
-    "none-random-read": (
-        DISK + '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "random-read"\noperations = 50\n', 1),
+    "none-random-read": (DISK + FEW_READS, 1),
+    # The drive fails, or is to: twice as slow, in places that nobody asks for, for all requests, later.
+    "slow-hour": (DISK + FEW_READS + '[[faults]]\npreset = "slow-hour-disk"\n', 1),
+    "slow-later": (DISK + FEW_READS + '[[faults]]\npreset = "slow-hour-disk"\nage = "2h"\n', 1),
+    "gone": (DISK + FEW_READS + '[[faults]]\nfaults = "gone"\n', 1),
     **{name: (f"seeds = {seed}\n" + DISK + '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "fio"\n'
               'job = "[a]\\nrw=randwrite\\nbs=4k\\nfsync=1\\ndirect=1\\nsize=512M\\nnumber_ios=40"\n', 1)
        for name, seed in (("fio-fsync", 1), ("fio-fsync-2", 2))},

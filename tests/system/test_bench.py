@@ -44,7 +44,8 @@ TREE = Path(__file__).resolve().parents[2]
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
 RUNS = ("ext4-postmark", "none-random-read", "ext4-spread", "xfs-spread", *benchrun.DOUBTED,
-        "fio-fsync", "fio-fsync-2", "fio-waits", "full", *benchrun.ARRAYS, "aged")
+        "fio-fsync", "fio-fsync-2", "fio-waits", "full", "slow-hour", "slow-later", "gone", *benchrun.ARRAYS,
+        "aged")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
           memory="1G", usually=40, virtual_time=True)
 
@@ -114,6 +115,15 @@ def fio(job: str, system: str = "") -> str:
         (DISK + '[[workload]]\nkind = "random-read"\nfiles = 1000', "a.toml:5: files: files = 1000: at most"),
         (DISK + '[[workload]]\nkind = "mixed"\nsize = "128K"', "a.toml:5: size: the 64 files have no room"),
         (DISK + '[[filesystem]]\ntype = "ext5"\n' + WORK, "a.toml:4: type = 'ext5': not one of ext2"),
+        (DISK + WORK + '[[faults]]\npreset = "rust"', "a.toml:6: preset: there is no preset 'rust' of"),
+        (DISK + WORK + '[[faults]]\npreset = "vibration"\nfaults = "gone"', "a.toml:6: preset: .* two t"),
+        (DISK + WORK + '[[faults]]\nfaults = "slow:factor=2 gone"', "a.toml:6: faults = .*want faults as"),
+        (DISK + WORK + '[[faults]]\nage = "1h"', "a.toml:6: age: of a drive of which nothing fails"),
+        (DISK + WORK + '[[faults]]\nfaults = "gone"\nage = "1 hour"', "a.toml:7: age = '1 hour': want"),
+        (DISK + WORK + "[[faults]]\n[[faults]]\n", "a.toml:6: name = 'healthy': there twice"),
+        (DISK + 'array = "1 members=2"\n' + WORK + '[[faults]]\nfaults = "gone"\n',
+         r"a.toml:6: \[\[faults\]\]: of a single drive"),
+        (DISK + WORK + "[[faults]]\nkind = 1\n", "a.toml:6: kind: unknown here; there are age, faults"),
     ],
 )
 def test_a_mistake_in_a_spec_is_named_by_its_line(text: str, says: str) -> None:
@@ -152,6 +162,19 @@ def test_no_two_variants_have_one_name(tmp_path: Path) -> None:
         f'[[filesystem]]\ntype = "ext4"\nname = "{name}"\n' for name in ("a", "a, b"))
     with pytest.raises(UserError, match="two variants would be called 'a, b, c'"):
         runs.expand(spec.parse(namesakes + WORK, "a.toml", tmp_path))
+
+
+def test_faults_are_a_dimension_and_decide_a_run() -> None:
+    text = '[[faults]]\n[[faults]]\npreset = "vibration"\n[[faults]]\nname = "x"\nfaults = "gone"\n'
+    found = runs.expand(parse(DISK + WORK + text))
+    assert [run.variant for run in found] == ["healthy", "vibration", "x"]
+    assert len({run.id for run in found}) == 3
+    # A healthy drive is one, whatever it is called; the text decides, and not its name.
+    [plain] = runs.expand(parse(DISK + WORK))
+    [named] = runs.expand(parse(DISK + WORK + '[[faults]]\nname = "good"\n'))
+    assert plain.id == named.id == found[0].id and plain.variant == "ext4"
+    [other] = runs.expand(parse(DISK + WORK + '[[faults]]\nname = "y"\nfaults = "gone"\n'))
+    assert other.id == found[2].id
 
 
 def tree_of(top: Path) -> list[tuple[str, int]]:
@@ -651,6 +674,24 @@ def test_random_reads_of_a_raw_disk_take_what_the_drive_takes(lab) -> None:
     busy = result["stats"]["busy_ns"] / 1e9
     assert abs(busy - result["seconds"]) < 0.02 * result["seconds"], (busy, result["seconds"])
     assert result["latency"]["read"]["count"] == 50
+
+
+@pytest.mark.lab(LAB, "none-random-read", "slow-hour", "slow-later", "gone")
+def test_a_drive_that_fails_is_measured_as_one(lab) -> None:
+    found = {name: lab.labs.wait(LAB, {"run": name})
+             for name in ("none-random-read", "slow-hour", "slow-later", "gone")}
+    [healthy], [slow], [later] = (found[name]["results"] for name in list(found)[:3])
+    assert not any(healthy["stats"]["faults"].values()), healthy["stats"]["faults"]
+    # The same requests: each took twice the drive's time, of which half is the fault's.
+    assert slow["stats"]["faults"]["slowed"] == 50 and not slow["doubts"], slow["doubts"]
+    parts = slow["stats"]["parts"]
+    assert parts["fault"] * 2 == pytest.approx(sum(parts.values()), rel=0.001), parts
+    assert slow["seconds"] / healthy["seconds"] == pytest.approx(2, rel=0.1)
+    # At another age it is a healthy one, and says so. It begins at another angle of the platters.
+    means = [one["latency"]["read"]["mean_ns"] for one in (healthy, later)]
+    assert means[0] == pytest.approx(means[1], rel=0.001)
+    assert [doubt["kind"] for doubt in later["doubts"]] == ["unmet_faults"], later["doubts"]
+    assert "No such device" in found["gone"]["error"] and not found["gone"]["left"], found["gone"]
 
 
 @pytest.mark.lab(LAB, "ext4-spread", "xfs-spread")

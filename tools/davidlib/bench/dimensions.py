@@ -14,8 +14,9 @@ from typing import Any
 
 Factors = dict[str, str]
 SYSTEM = "file system"
+FAULTS = "faults"
 # Their values say by themselves what they are of.
-EVIDENT = (SYSTEM, "mkfs", "mount", "drive", "size", "array", "profile-option", "age")
+EVIDENT = (SYSTEM, "mkfs", "mount", "drive", "size", "array", "profile-option", "age", FAULTS)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ LEAST_NS = 200_000_000  # of operations whose ends are known to the millisecond
 FAILURES = ("media_read", "media_write", "timeout", "gone")  # of `faults`; the others only take time
 Doubt = dict[str, Any]
 KINDS = ("cached_writes", "cached_reads", "memory_reads", "empty_reads", "erased_flash", "trend", "unsteady",
-         "short_stroke")
+         "short_stroke", "unmet_faults")
 WAIT = "more operations, or steady = true"
 
 
@@ -48,6 +48,7 @@ class Seen:
     begin_ns: int = 0  # of the span, by the operations' clock; 0: theirs is another one
     warming: dict[str, Any] | None = None
     warm: dict[str, Any] | None = None  # the disk's figures of the warming
+    faulty: bool = False  # the drive was to fail
 
 
 def reach_of(part: dict[str, Any]) -> dict[str, int]:
@@ -282,8 +283,15 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
         yield from _map_in_memory(seen)
 
 
+def _unmet_faults(seen: Seen) -> Iterator[Doubt]:
+    """A drive that was to fail, and did nothing of that kind, was a healthy one."""
+    if seen.faulty and not sum(seen.part["faults"].values()):
+        yield _doubt("unmet_faults", 1.0, "no request met a fault: the figure is that of a healthy drive "
+                     "(another place, age or seed of the faults, or more operations)")
+
+
 def found(seen: Seen) -> list[Doubt]:
     """In the order of KINDS, at most one of each."""
-    tests = (_cached_writes, _cached_reads, _memory_reads, _flash, _trend, _short_stroke)
+    tests = (_cached_writes, _cached_reads, _memory_reads, _flash, _trend, _short_stroke, _unmet_faults)
     doubts = [doubt for test in tests for doubt in test(seen)]
     return sorted([*doubts, *_rate(seen, doubts)], key=lambda doubt: KINDS.index(doubt["kind"]))

@@ -252,7 +252,7 @@ def _params(run: Described, without: dict[str, str]) -> dict[str, Any]:
 
 def _described_differs(old: Described, new: Described) -> Iterator[str]:
     for key in ("where", "memory", "size", "backing", "classify", "options", "profile_options", "array",
-                "age"):
+                "age", "faults"):
         yield from _changes({key: old.get(key)}, {key: new.get(key)})
     for key in ("mkfs", "mount"):
         yield from _changes({key: old["file_system"].get(key)}, {key: new["file_system"].get(key)})

@@ -15,6 +15,7 @@ from ..workload.kinds import KINDS
 from . import parts
 from .dimensions import variant
 from .disks import Disk, short_name
+from .faultwords import Faults
 from .spec import FileSystem, Spec
 from .works import Workload
 
@@ -63,8 +64,9 @@ def programs(spec: Spec) -> set[str]:
     return {name for workload in spec.workloads for disk in spec.disks for name in _programs(workload, disk)}
 
 
-def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, seed: int) -> dict[str, Any]:
-    factors = {**system.factors, **disk.factors, **workload.factors}
+def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, faults: Faults,
+        seed: int) -> dict[str, Any]:
+    factors = {**system.factors, **disk.factors, **faults.factors, **workload.factors}
     found = {
         "variant": variant(factors) or system.name,
         "factors": factors,
@@ -85,12 +87,14 @@ def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, seed: in
     }
     if disk.array:
         found |= {"array": disk.array.told(), "built": sorted(_programs(workload, disk))}
+    if not faults.is_healthy:
+        found["faults"] = faults.told()
     return found | ({"age": disk.age} if disk.age else {})
 
 
 def describe(spec: Spec) -> Iterator[dict[str, Any]]:
     """All runs, in the order of the spec, without their parts."""
-    for axes in itertools.product(spec.workloads, spec.disks, spec.file_systems, spec.seeds):
+    for axes in itertools.product(spec.workloads, spec.disks, spec.file_systems, spec.faults, spec.seeds):
         yield _of(spec, *axes)
 
 

@@ -16,9 +16,10 @@ from typing import Any
 from .. import filesystems
 from ..image import recipe
 from ..workload.kinds import KINDS
-from . import disks, works
+from . import disks, faultwords, works
 from .dimensions import SYSTEM, Factors, Level, points
 from .disks import Disk, short_name
+from .faultwords import Faults
 from .metrics import METRICS
 from .tables import Source, SpecError, Table, tables
 from .works import Workload
@@ -29,7 +30,7 @@ WHERE = ("virtual", "uml", "vm", "here")
 NO_FILE_SYSTEM = "none"  # the raw disk
 SYSTEMS = (*filesystems.BENCHED, NO_FILE_SYSTEM)
 TOP = ("question", "where", "metric", "memory", "timeout", "repeats", "seeds", "disk", "filesystem",
-       "workload")
+       "workload", "faults")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Spec:
     file_systems: list[FileSystem]
     workloads: list[Workload]
     seeds: list[int]
+    faults: list[Faults]
     where: str = "virtual"
     metric: str = "operations"
     backing: int = 512 << 20
@@ -151,6 +153,13 @@ def _arrays(source: Source, spec: Spec) -> None:
                            "kept")
 
 
+def _failing_ones(source: Source, spec: Spec) -> None:
+    failing = [faults for faults in spec.faults if not faults.is_healthy]
+    if failing and any(disk.array for disk in spec.disks):
+        raise source.wrong("faults", failing[0].number, "name", "[[faults]]: of a single drive; david-sim "
+                           "bench --array has arrays with members that fail")
+
+
 def _mistakes(source: Source, spec: Spec) -> None:
     """Of workloads that know more of their parameters than a type."""
     raw = any(fs.type == NO_FILE_SYSTEM for fs in spec.file_systems)
@@ -185,6 +194,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
     disk = Table(source, "disk", disk_values)
     systems = tables(source, values, "filesystem", [{"type": "ext4"}])
     workloads = tables(source, values, "workload", [])
+    faults = tables(source, values, "faults", [{}])
     top = Table(source, "", values)
     spec = Spec(
         source=source,
@@ -193,6 +203,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
         file_systems=_file_systems(systems),
         workloads=[one for table in workloads for one in works.read(table, base)],
         seeds=_seeds(top),
+        faults=faultwords.read(faults),
         where=top.choice("where", WHERE, "virtual"),
         metric=top.choice("metric", tuple(METRICS), "operations"),
         backing=disk.size("backing", 512 << 20),
@@ -209,7 +220,8 @@ def parse(text: str, path: str, base: Path) -> Spec:
         raise top.wrong("timeout", f"timeout = {spec.timeout}: want seconds of real time")
     _unique(source, "filesystem", spec.file_systems)
     _unique(source, "workload", spec.workloads)
-    for check in (_raw_ones, _aged_ones, _arrays, _mistakes):
+    _unique(source, "faults", spec.faults)
+    for check in (_raw_ones, _aged_ones, _arrays, _failing_ones, _mistakes):
         check(source, spec)
     if why := refuse_metric(spec, spec.metric):
         raise top.wrong("metric", why)

@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import filesystems
-from ..disk import baseline, check, dm, lateness
+from ..disk import baseline, check, dm, lateness, setting
 from ..disk.parameters import DiskParameters
+from ..drive import presets
 from ..image import aging, recipe
 from ..lab.lab import parse_memory
+from ..sizes import SECTOR
 from ..util import UserError
 from ..workload import blocks, called, fiojob, steady, trees
 from ..workload.kinds import KINDS, files_of
@@ -109,6 +111,14 @@ def classify_of(run: dict[str, Any]) -> str:
     return "data" if is_data and run["classify"] == "auto" else run["classify"]
 
 
+def fail(run: dict[str, Any]) -> None:
+    """From now on the drive fails as it is to: what was filled before met nothing."""
+    if faults := run.get("faults"):
+        sectors = dm.size_of(DISK) // SECTOR
+        text = faults["text"] or presets.text_of(faults["preset"], sectors, run["seed"])
+        setting.message(NAME, "fault", "add", text)
+
+
 def make_disk(run: dict[str, Any]) -> Target:
     with open(BACKING, "wb") as file:
         file.truncate(run["backing"])
@@ -120,9 +130,11 @@ def make_disk(run: dict[str, Any]) -> Target:
         # It may have been changed meanwhile where it was read.
         Path(PROFILE).write_text(run["profile_text"])
         profile = PROFILE
+    faults = run.get("faults", {})
+    age = [f"age={faults['age']}"] if faults.get("age") else []
     disk = DiskParameters(
         NAME, backing, size=run["size"] or 0, profile=profile, profile_options=run["profile_options"],
-        mode="speedup", classify=classify_of(run), options=run["options"], format=True)
+        mode="speedup", classify=classify_of(run), options=[*run["options"], *age], format=True)
     return target.make(disk, run.get("array"), run["seed"])
 
 
@@ -224,6 +236,7 @@ def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     kind, params = KINDS[work["kind"]], work["params"]
     align()
     span = Span(disk)
+    fail(run)
     is_random = bool(kind.random and kind.random(params))
     warming = None
     if params.get("steady"):
@@ -241,7 +254,7 @@ def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     seen = doubts.Seen(
         record, ns, left, span.part, span.timed, homes, span.limits, is_random, kind.rated,
         0 if record.own_ns else span.start, warming.outcome() if warming else None,
-        span.warm if warming else None)
+        span.warm if warming else None, "faults" in run)
     return outcome(seen, span.sampler.rows)
 
 
