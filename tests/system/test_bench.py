@@ -1102,7 +1102,7 @@ def flash_run(written: int, moved: int, erases: int, rewrites: int, fresh: int =
              "empty_reads": 0, "fresh_pages": fresh, "slc_programs": slc}
     sums = {"read": 0, "write": written}
     part = {"sectors": sums, "modelled": sums, "read_pages": 0, "flash": flash, "reach": {"pages": 1000}}
-    limits = types.SimpleNamespace(rewrites=rewrites)
+    limits = types.SimpleNamespace(rewrites=rewrites, program_pages=16)
     seen = types.SimpleNamespace(part=part, timed=part, warm=None, limits=limits, record=record.Record())
     return list(doubts._flash(seen))  # type: ignore[arg-type]
 
@@ -1113,8 +1113,11 @@ def test_erased_flash_is_a_doubt_by_its_share_of_the_writes() -> None:
         found = flash_run(1000, 300, 5, 0, fresh)
         assert [doubt["share"] for doubt in found] == ([] if share is None else [share])
         assert all("flash blocks that were erased" in doubt["text"] for doubt in found)
-    [slc] = flash_run(1000, 0, 0, 0, 1000, 600)
-    assert "the SLC cache took 100 %" in slc["text"] and "precondition" not in slc["text"]
+    # 32 programs of 16 pages are more than half of them.
+    for programs, by_slc in ((32, True), (31, False)):
+        [said] = flash_run(1000, 0, 0, 0, 1000, programs)
+        assert ("the SLC cache took 100 %" in said["text"]) is by_slc
+        assert ("precondition" in said["text"]) is not by_slc
     # What is missing may be more.
     [begun] = flash_run(1500, 1, 0, 6, 1000)
     assert begun["share"] == 0.75 and "only begun" in begun["text"]
@@ -1128,6 +1131,19 @@ def test_flash_is_in_doubt_until_all_was_written_anew_for_some_times() -> None:
     assert not flash_run(5500, 1, 0, 6) and not flash_run(950, 1, 0, 1)
     # Nothing valid is moved after writes in order; random writes were there before.
     assert not flash_run(1000, 0, 3, 6) and not flash_run(1000, 1, 0, 0)
+
+
+@pytest.mark.parametrize(("drive", "pages"), [("intel-660p-1tb", 16), ("samsung-850-evo-250", 8)])
+def test_an_slc_cache_that_took_the_writes_is_called_by_its_name(drive: str, pages: int) -> None:
+    sim = str(build.ensure("david-sim"))
+    words = [sim, "profile", "show", drive, "--word"]
+    word = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert limits.parse(word.stdout).program_pages == pages
+    without = ("--option", "slc_cache_min=0", "--option", "slc_cache=0")
+    for options, who in (((), "the SLC cache"), (without, "flash blocks that were erased")):
+        words = [sim, "bench", "--profile", drive, "--job", "write size=1M count=150 depth=4", *options]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert f"{who} took 100 % of the writes" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ static void doubt_erased(struct doubts *doubts, const struct job_result *result,
 			 const struct job_limits *limits)
 {
 	struct solid_figures counted = result->solid;
-	double fresh, times, missing = 0;
+	double fresh, times, slc, missing = 0;
 
 	if (!result->op[DISK_WRITE].requests || !result->has_solid)
 		return;
@@ -241,7 +241,8 @@ static void doubt_erased(struct doubts *doubts, const struct job_result *result,
 	times = rewritten_times(result, limits);
 	if (result->solid.moved_pages && limits->rewrites)
 		missing = 1 - times / limits->rewrites;
-	if (fresh >= LEAST && fresh >= missing && 2 * counted.slc_programs > counted.fresh_pages)
+	slc = counted.slc_programs * limits->program_pages;
+	if (fresh >= LEAST && fresh >= missing && 2 * slc > counted.fresh_pages)
 		doubts_add(doubts, DOUBT_ERASED_FLASH, fresh,
 			   "the SLC cache took %.0f %% of the writes, and nothing had to be collected for them (steady, or a longer warm)",
 			   100 * fresh);

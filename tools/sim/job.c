@@ -1134,6 +1134,7 @@ void job_limits(const struct job *job, const struct profile *profile,
 		limits->interface = profile->link_rate;
 		limits->places = written_places(job);
 		limits->rewrites = rewrites_after(profile);
+		limits->program_pages = profile->program_unit / 4096.0;
 		return;
 	}
 	for (i = 0; i < job->nr_parts; i++) {

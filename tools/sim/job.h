@@ -139,6 +139,7 @@ struct job_limits {
 	double seek;		/* ns on average between two places in the first part's span */
 	double places;		/* SSD: bytes of the disk, or of a member, that are written to */
 	u32 rewrites;		/* SSD: of each place, until collection costs what it always does */
+	double program_pages;	/* SSD: of 4 KiB, that a program writes */
 };
 
 /*

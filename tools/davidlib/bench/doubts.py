@@ -207,7 +207,7 @@ def _erased(seen: Seen, timed: dict[str, int]) -> Iterator[Doubt]:
     times, fresh = timed["host_pages"] / max(*spans, 1), _fresh_share(flash, timed)
     missing = 1 - times / enough if timed["moved_pages"] and enough else 0.0
     if fresh >= max(missing, LEAST):
-        by_slc = 2 * flash["slc_programs"] > flash["fresh_pages"]
+        by_slc = 2 * flash["slc_programs"] * seen.limits.program_pages > flash["fresh_pages"]
         what, longer = ("the SLC cache", "") if by_slc else (
             "flash blocks that were erased", 'profile-option = ["precondition=random"], and ')
         yield _doubt("erased_flash", fresh, f"{what} took {100 * fresh:.0f} % of the writes, and nothing had "

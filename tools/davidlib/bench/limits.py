@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..disk import setting
 from ..sizes import SECTOR
+from ..workload.fileops import PAGE
 
 SIZES = {"sectors": SECTOR, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
@@ -24,6 +25,7 @@ class Limits:
     media_cache: int  # of a shingled disk; 0: it is none
     media_rate: float  # a second that pass the heads at most; 0: there are none
     rewrites: int = 0  # of each place of an SSD, until collection costs what it does for ever
+    program_pages: float = 0.0  # of 4 KiB, that a program of an SSD writes
     map_misses: float = 0.0  # of requests at random on all of an SSD those that read its map from flash
 
 
@@ -75,6 +77,7 @@ def parse(word: str) -> Limits:
         media_cache=_size(said.get("media_cache", "0")),
         media_rate=max(rates, default=0.0),
         rewrites=_rewrites(said) if said["kind"] == "ssd" else 0,
+        program_pages=_size(said.get("program_unit", "0")) / PAGE,
         map_misses=_map_misses(said) if said["kind"] == "ssd" else 0.0,
     )
 
