@@ -299,6 +299,39 @@ def test_the_initial_tree_has_what_failed_calls_and_late_links_say(tmp_path: Pat
     assert sorted(path.name for path in (top / "u/far").iterdir()) == ["m", "new"]
 
 
+def test_a_call_that_a_signal_came_before_is_not_made(tmp_path: Path) -> None:
+    """The kernel has it made again, which the trace has as another call; or the program does so."""
+    trace = Trace()
+    trace.open(at(1, 1, 2), 3, "f", EXCL | RW, ino=9)
+    trace.io(at(1, 3, 4), "write", 3, 100)
+    trace.open(at(1, 5, 6), 4, "g", EXCL | RW, ino=10)
+    for time, result in ((7, -512), (9, -4), (11, 100)):
+        offsets = struct.pack("<QQ", 0, (1 << 64) - 1)
+        blobs = [(tracefile.OFFSETS, offsets)]
+        trace.call(at(1, time, time + 1), "copy_file_range", result, 3, 1, 4, 0, 100, 0, blobs=blobs)
+    trace.io(at(1, 13, 14), "write", 4, 7, result=-11)
+    trace.finish(tmp_path / "t.db")
+    run = once(make(tmp_path / "t.db"), tmp_path / "target")
+    assert (run["same"], run["compared"]) == (4, 4), run["differences"]
+    assert (tmp_path / "target/w/g").stat().st_size == 100
+
+
+def test_of_a_long_list_of_what_was_there_the_first_and_the_last_call_are_compared(tmp_path: Path) -> None:
+    """Of one that the trace has made all of them are: it has the names that it had."""
+    for there, wanted in ((True, (4, 4)), (False, (5, 6))):
+        trace = Trace()
+        if not there:
+            trace.name(at(1, 0.2, 0.5), "mkdir", 0, "/d", ino=9, mode=ordercases.DIR)
+        trace.open(at(1, 1, 2), 3, "/d", ordercases.DIRECTORY, ino=9, mode=ordercases.DIR)
+        for time, result in enumerate((32736, 3240, 0), 3):
+            trace.call(at(1, time, time + 0.5), "getdents64", result, 3, 0, 32768)
+        trace.call(at(1, 7, 8), "close", 0, 3)
+        database = tmp_path / f"{there}.db"
+        trace.finish(database)
+        run = once(make(database), tmp_path / "target")
+        assert (run["same"], run["compared"]) == wanted, (there, run["differences"])
+
+
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A replayer that leaves out the waits of one record."""

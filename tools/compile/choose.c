@@ -110,6 +110,7 @@ static void seek(struct compiler *c)
 	if (!choose_on_fd(c, WL_SEEK, c->making.about.ofd, ACCESS_WRITE))
 		return;
 	use_file(c, ACCESS_READ);
+	*map_at(&c->listed, c->making.about.ofd->id) = 0;
 	c->making.args[1] = choose_arg(c, 1);
 	c->making.args[2] = choose_arg(c, 2);
 }
@@ -260,6 +261,20 @@ static void control(struct compiler *c)
 	}
 }
 
+/*
+ * The list of a directory that was there is shorter in the replay, by names that no call has looked
+ * at. So of calls that list it, all but the first and the one that comes to its end may get less.
+ */
+static void list_on(struct compiler *c, const struct ofd *ofd)
+{
+	struct making *g = &c->making;
+	u64 *listed = map_at(&c->listed, ofd->id);
+
+	if (g->result > 0 && *listed && ofd->node && tree_was_there(&c->tree, ofd->node))
+		g->flags |= WL_NO_RESULT;
+	*listed = g->result > 0;
+}
+
 static void on_descriptor(struct compiler *c)
 {
 	struct making *g = &c->making;
@@ -312,10 +327,12 @@ static void on_descriptor(struct compiler *c)
 	if (!choose_on_fd(c, op, ofd, fd))
 		return;
 	memcpy(&g->args[1], &g->item->record->args[1], 4 * sizeof(u64));
-	if (op == WL_GETDENTS)
+	if (op == WL_GETDENTS) {
 		g->args[1] = min_t(u64, choose_arg(c, 2), DIRENTS_MAX);
-	else if (op == WL_READAHEAD)
+		list_on(c, ofd);
+	} else if (op == WL_READAHEAD) {
 		g->args[2] = choose_length(choose_arg(c, 2));
+	}
 }
 
 /* Names. */

@@ -227,6 +227,26 @@ static void note_closes(struct compiler *c, bool use)
 		closes_note(c, g->about.thread, args[0], min_t(u64, args[1], U32_MAX - 1), false);
 }
 
+/*
+ * It has done nothing: a signal came before, and the kernel has it made again, as a call of its own
+ * in the trace (the four numbers are Linux's, of include/linux/errno.h); or it would have waited.
+ */
+static bool did_nothing(const struct making *g)
+{
+	switch (g->result) {
+	case -512: /* ERESTARTSYS */
+	case -513: /* ERESTARTNOINTR */
+	case -514: /* ERESTARTNOHAND */
+	case -516: /* ERESTART_RESTARTBLOCK */
+	case -EINTR:
+		return true;
+	case -EAGAIN:
+		return g->call->effect >= DOES_READ && g->call->effect <= DOES_PWRITE;
+	default:
+		return false;
+	}
+}
+
 static void take_call(struct compiler *c, const struct source_item *item)
 {
 	struct making *g = &c->making;
@@ -263,6 +283,8 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	if (use && hidden) {
 		choose_none(c, BECAUSE_ELSEWHERE);
 		note_left_out(c, BECAUSE_ELSEWHERE);
+	} else if (use && did_nothing(g)) {
+		choose_none(c, BECAUSE_ORDER);
 	} else if (use) {
 		choose(c);
 	}
@@ -419,6 +441,7 @@ void compiler_free(struct compiler *c)
 	map_free(&c->left_out);
 	map_free(&c->fifos);
 	map_free(&c->umasks);
+	map_free(&c->listed);
 	map_free(&c->threads);
 	free(c->place);
 	free(c);

@@ -241,6 +241,13 @@ bool tree_unknown(struct tree *tree, struct node *node)
 	return !*state_of(tree, node);
 }
 
+bool tree_was_there(struct tree *tree, const struct node *node)
+{
+	u64 state = *state_of(tree, node);
+
+	return state && state != TREE_MADE;
+}
+
 void tree_path(const struct tree *tree, u32 entry, char *path, size_t room)
 {
 	u32 way[256], steps = 0;

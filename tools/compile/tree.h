@@ -79,6 +79,9 @@ void tree_made(struct tree *tree, struct node *node);
 /* Neither was it found, nor has a call made it. */
 bool tree_unknown(struct tree *tree, struct node *node);
 
+/* It was found, and no call has made it. */
+bool tree_was_there(struct tree *tree, const struct node *node);
+
 /* All is known: finds the files with several names. */
 void tree_link(struct tree *tree);
 
