@@ -104,6 +104,26 @@ static noinline void end_compare(struct child_bio *child)
 	child_free(child);
 }
 
+static void learn_work(struct work_struct *work)
+{
+	struct child_bio *child = container_of(work, struct child_bio, work);
+
+	share_read(child->io, &child->piece, child->iter);
+	child_free(child);
+}
+
+/* Other disks may join what was read: a look at each block, which may be hard interrupt context. */
+static noinline void child_learn(struct child_bio *child)
+{
+	if (child->piece.blocks <= 1) {
+		share_read(child->io, &child->piece, child->iter);
+		child_free(child);
+		return;
+	}
+	INIT_WORK(&child->work, learn_work);
+	queue_work(child->io->d->rmw_wq, &child->work);
+}
+
 static void child_endio(struct bio *bio)
 {
 	struct child_bio *child = container_of(bio, struct child_bio, bio);
@@ -128,8 +148,10 @@ static void child_endio(struct bio *bio)
 		kunmap_local(p);
 	}
 
-	if (unlikely(child->piece.learn) && !bio->bi_status)
-		share_read(io, &child->piece, child->iter);
+	if (unlikely(child->piece.learn) && !bio->bi_status) {
+		child_learn(child);
+		return;
+	}
 	if (child->piece.commit | child->piece.offered) {
 		spin_lock_irqsave(&store->lock, flags);
 		piece_commit_or_abort(store, &child->piece, bio->bi_status);

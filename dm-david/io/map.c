@@ -358,12 +358,12 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	}
 }
 
-/* The clone read what other disks of the pool may join. */
+/* The clone read a block that other disks of the pool may join. */
 static noinline void read_remapped(struct david_io *io)
 {
 	struct bvec_iter iter = io->iter;
 
-	iter.bi_size = io->remapped_piece.blocks * io->d->store->block_size;
+	iter.bi_size = io->d->store->block_size;
 	share_read(io, &io->remapped_piece, iter);
 }
 

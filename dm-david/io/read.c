@@ -264,6 +264,8 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 	if (unlikely(d->store->share) && !offset) {
 		piece.learn = true;
 		piece.blocks = bytes >> (SECTOR_SHIFT + d->store->block_shift);
+		/* A worker sums more than one. A child bio waits for it. */
+		may_remap &= piece.blocks <= 1;
 	}
 	return send_piece(io, timer, &piece, offset, bytes, may_remap);
 }
