@@ -182,6 +182,8 @@ static int pool_message(struct david *d, unsigned int argc, char **argv)
 
 	if (!d->store->pool)
 		error = "this disk is in no pool";
+	else if (READ_ONCE(d->store->no_updates))
+		error = "this disk is read-only, or its store has failed";
 	else if (argc == 2 && !strcmp(argv[0], "drop"))
 		r = pool_drop(d->store->pool, d->dev->bdev, argv[1], &error);
 	if (r)

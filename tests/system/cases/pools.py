@@ -21,6 +21,7 @@ from helpers.guest import (
     loop_disk,
     mapped,
     mounted,
+    remove,
     run,
 )
 from helpers.layouts import ARRAY
@@ -156,6 +157,20 @@ def dropped_disks_free_what_they_had() -> None:
         assert " b " not in says("pool", "show", device)[1]
         with opened_all(device, ["a"]) as fds:
             writers["a"].check(fds["a"])
+
+
+@case(complaints="pool")
+def a_disk_that_may_not_write_drops_no_other() -> None:
+    """The pool's directory would be written."""
+    with pool_device(8 * MIB) as device:
+        with opened_all(device, ["a", "b"]):
+            table = table_of("a")
+        run("dmsetup", "create", "--readonly", "a", "--table", table)
+        try:
+            run("dmsetup", "message", "a", "0", "pool", "drop", "b", ok=(1,))
+        finally:
+            remove("a")
+        assert " b " in says("pool", "show", device)[1]
 
 
 @case(complaints="I/O error|pool|store damaged")
