@@ -48,6 +48,12 @@ static u32 index_entries(u64 blocks)
 	return roundup_pow_of_two(clamp_t(u64, blocks, INDEX_LEAST, INDEX_MOST));
 }
 
+/* @nr of a pool's blocks may be more than a 32-bit kernel's memory. */
+static void *share_zalloc(u64 nr, size_t size)
+{
+	return nr > SIZE_MAX / size ? NULL : vzalloc(nr * size);
+}
+
 struct share *share_create(u64 blocks)
 {
 	struct share *share = kzalloc(sizeof(*share), GFP_KERNEL);
@@ -58,8 +64,8 @@ struct share *share_create(u64 blocks)
 		return NULL;
 	share->blocks = blocks;
 	share->index_sets = entries / WAYS;
-	share->word = vzalloc(array_size(blocks, sizeof(share->word[0])));
-	share->index = vzalloc(array_size(entries, sizeof(share->index[0])));
+	share->word = share_zalloc(blocks, sizeof(share->word[0]));
+	share->index = share_zalloc(entries, sizeof(share->index[0]));
 	for (i = 0; i < LISTS; i++) {
 		spin_lock_init(&share->waiting[i].lock);
 		INIT_LIST_HEAD(&share->waiting[i].list);
@@ -73,8 +79,8 @@ struct share *share_create(u64 blocks)
 int share_grow(struct share *share, u64 blocks)
 {
 	u32 entries = index_entries(blocks);
-	atomic64_t *word = vzalloc(array_size(blocks, sizeof(word[0])));
-	u64 *index = vzalloc(array_size(entries, sizeof(index[0])));
+	atomic64_t *word = share_zalloc(blocks, sizeof(word[0]));
+	u64 *index = share_zalloc(entries, sizeof(index[0]));
 	int r = -ENOMEM;
 
 	if (word && index) {
