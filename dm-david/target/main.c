@@ -26,6 +26,7 @@
 #include "../base/inject.h"
 
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include "../compat/compat.h"
 #include "../owner/hands.h"
 #include "../owner/stack.h"
@@ -605,6 +606,8 @@ static void __exit david_exit(void)
 	stack_exit();
 	hands_exit();
 	david_ctl_exit();
+	/* A task that has unplugged the last disk may still be on its way out of task_unplugs(). */
+	synchronize_rcu_tasks();
 }
 
 module_init(david_init);
