@@ -355,6 +355,8 @@ races: setup ## several CPUs at once, in the uml lab of the newest kernel with 2
 faults: setup ## 100 runs of devices that fail and a kernel without memory, on the debug kernel; 40 minutes
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --debug --memory 4G --timeout 7200 -- \
 		python3 tests/system/caserun.py 'faults.*' 'requestfaults.*'
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --debug --timeout 1200 -- \
+		python3 tests/system/caserun.py 'faults.io_under*'
 
 guest: setup ## virtual machines with kernels of their own on the fake disk, killed and recovered; 5 to 15 minutes
 	@$(DAVID) lab setup vm

@@ -69,6 +69,8 @@
  *	hands	a page may speak while another driver has it in hand
  *	openers	who else has opened the disk is not asked
  *	upper	a fake disk below another one believes the pages that it is sent
+ * The look at locks that are never held over I/O has to find (target/iolocks.h):
+ *	overio	a device is read under each of them
  */
 #ifndef DM_DAVID_INJECT_H
 #define DM_DAVID_INJECT_H

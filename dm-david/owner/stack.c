@@ -15,6 +15,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/block.h>
 #include "../base/inject.h"
+#include "../base/plantedio.h"
 #include "../compat/compat.h"
 #include "../lib/trail.h"
 #include "../store/csum.h"
@@ -625,6 +626,8 @@ int stack_link(struct block_device *disk, dev_t number, u64 diskseq, dev_t to, u
 	*link = (struct link){ .to = to, .sector = sector, .diskseq = diskseq };
 	stack_want(disk);
 	mutex_lock(&devices_lock);
+	if (INJECTED(overio))
+		planted_read(disk);
 	if (stack_begin_to_hear()) {
 		drop_gone();
 		dev = enter_device(number);

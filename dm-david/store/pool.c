@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "../base/inject.h"
+#include "../base/plantedio.h"
 #include "../lib/poolfmt.h"
 #include "growth.h"
 #include "logread.h"
@@ -248,6 +249,8 @@ struct pool *pool_get(struct block_device *bdev, char **error)
 	int r;
 
 	mutex_lock(&pools_lock);
+	if (INJECTED(overio))
+		planted_read(bdev);
 	pool = pool_find_open(bdev->bd_dev);
 	first = !pool;
 	if (first)

@@ -14,6 +14,7 @@
 #include "share.h"
 #include "twins.h"
 #include "../base/inject.h"
+#include "../base/plantedio.h"
 
 /*
  * Nodes added to the reserve beyond need. With fewer than RESERVE_LOW a work item adds more, so
@@ -270,6 +271,8 @@ struct store *store_get(struct mapped_device *md, sector_t begin, struct block_d
 	struct store *store;
 
 	mutex_lock(&stores_lock);
+	if (INJECTED(overio))
+		planted_read(bdev);
 	store = get_live(&opening, bdev, block_size, kind, want, error);
 	mutex_unlock(&stores_lock);
 	if (store)

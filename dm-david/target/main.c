@@ -31,6 +31,7 @@
 #include "../owner/hands.h"
 #include "../owner/stack.h"
 #include "grow.h"
+#include "iolocks.h"
 #include "message.h"
 #include "options.h"
 
@@ -594,9 +595,12 @@ static int __init david_init(void)
 	r = david_ctl_init();
 	if (r)
 		return r;
+	iolocks_watch();
 	r = dm_register_target(&david_target);
-	if (r)
+	if (r) {
+		iolocks_unwatch();
 		david_ctl_exit();
+	}
 	return r;
 }
 
@@ -605,6 +609,7 @@ static void __exit david_exit(void)
 	dm_unregister_target(&david_target);
 	stack_exit();
 	hands_exit();
+	iolocks_unwatch();
 	david_ctl_exit();
 	/* A task that has unplugged the last disk may still be on its way out of task_unplugs(). */
 	synchronize_rcu_tasks();

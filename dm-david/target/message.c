@@ -4,6 +4,7 @@
 
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include "../base/plantedio.h"
 #include "../compat/compat.h"
 #include "../io/david.h"
 #include "../io/implicit.h"
@@ -11,6 +12,7 @@
 #include "../io/twin.h"
 #include "../owner/stack.h"
 #include "../store/pool.h"
+#include "iolocks.h"
 
 int check_model_only(const struct david *d, char **error)
 {
@@ -54,6 +56,8 @@ static int change_mode(struct david *d, const char *name)
 	int r = -EINVAL;
 
 	mutex_lock(&d->mode_lock);
+	if (INJECTED(overio))
+		planted_read(d->dev->bdev);
 	if (mode < 0) {
 		error = "mode: must be timing-accurate, speedup or model-only";
 	} else if (mode == d->mode) {
@@ -309,8 +313,8 @@ static int reach_message(struct david *d, const char *word)
 #define MESSAGES "stats, stack, stack LOOP DISKSEQ LOWER SECTOR, mode MODE, content KIND, " \
 	"files SUFFIXES, raw ..., pool drop NAME, pack, drive, fault ..., reach restart"
 
-int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
-		  unsigned int maxlen)
+static int message_obey(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+			unsigned int maxlen)
 {
 	if (argc == 1 && !strcmp(argv[0], "stats")) {
 		print_stats(ti->private, result, maxlen);
@@ -343,4 +347,18 @@ int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *re
 	DMERR("%s: unknown message \"%s\"; known are: " MESSAGES,
 	      dm_table_device_name(ti->table), argv[0]);
 	return -EINVAL;
+}
+
+int david_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+		  unsigned int maxlen)
+{
+	struct david *d = ti->private;
+	int r;
+
+	iolocks_begin_message();
+	if (INJECTED(overio))
+		planted_read(d->dev->bdev);
+	r = message_obey(ti, argc, argv, result, maxlen);
+	iolocks_end_message();
+	return r;
 }

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cases import case
@@ -45,6 +46,8 @@ from helpers.guest import (
     swap_table,
 )
 from helpers.manifest import difference, manifest
+from helpers.planted import planted
+from helpers.poolbox import pool_device, pool_disk
 from helpers.raw import BLOCK
 from helpers.units import GIB, MIB, TIB
 from helpers.workload import SCALES, Workload
@@ -314,3 +317,24 @@ def suspend_reload_and_remove_with_io_in_flight_under_faults() -> None:
             again = Hammer(disk, seed, 9 * GIB)
             done, error = again.finish()
             assert not error, f"after the faults: {error}"
+
+
+# Locks that are never held over I/O: kernels with lockdep look at that (dm-david/target/iolocks.c).
+
+WITHOUT_IO = {"stores_lock", "pools_lock", "devices_lock", "&d->mode_lock", "david_message"}
+
+
+@case(complaints=".", debug=True, planted=True)
+def io_under_a_lock_that_is_never_held_over_it_is_found() -> None:
+    """Under each of them: they are known by the names that lockdep has."""
+    before = told_of_io()
+    assert not before, before
+    with planted("overio"), pool_device(64 * MIB) as device, pool_disk("under", device):
+        run("dmsetup", "message", "under", "0", "mode", "speedup")
+        with suppress(Failed):  # there is no such device
+            run("dmsetup", "message", "under", "0", "stack", "7:77", "1", "7:78", "0")
+    assert told_of_io() == WITHOUT_IO, told_of_io()
+
+
+def told_of_io() -> set[str]:
+    return set(re.findall(r"dm-david: I/O under (\S+)", run("dmesg")))
