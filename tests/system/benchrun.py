@@ -81,7 +81,7 @@ SPECS = {
 }
 
 
-# Array, workload, operations, processes.
+# Array, workload, operations, depth.
 ARRAYS = {
     "raid6-read": ("6 members=12", "random-read", 400, 1),
     "raid6-write": ("6 members=12", "random-write", 400, 1),
@@ -134,8 +134,8 @@ def of_an_array(name: str) -> dict[str, object]:
     """Of ARRAYS, or such a row in one word with its seed: "6 members=12/random-read/400/1/7"."""
     if name in ARRAYS:
         return one(name, arrayruns.spec(*ARRAYS[name]))
-    array, kind, operations, processes, seed = name.split("/")
-    return one(name, arrayruns.spec(array, kind, int(operations), int(processes), int(seed)))
+    array, kind, operations, depth, seed = name.split("/")
+    return one(name, arrayruns.spec(array, kind, int(operations), int(depth), int(seed)))
 
 
 def one(name: str, text: str = "", times: int = 1) -> dict[str, object]:

@@ -109,15 +109,15 @@ def test_figures_of_members_are_sums_but_for_what_they_share() -> None:
 @pytest.mark.lab(LAB, *benchrun.ARRAYS)
 @pytest.mark.parametrize("name", benchrun.ARRAYS)
 def test_an_array_is_as_fast_as_david_sim_s(lab, name: str) -> None:
-    array, kind, operations, processes = benchrun.ARRAYS[name]
+    array, kind, operations, depth = benchrun.ARRAYS[name]
     found = lab.labs.wait(LAB, {"run": name})
     assert found and not found["error"] and not found["left"], found
     [result] = found["results"]
     assert result["times"]["good"] is True and not result["wrong"], result["times"]
-    expected = arrayruns.simulated(array, kind, operations, processes)
+    expected = arrayruns.simulated(array, kind, operations, depth)
     assert not arrayruns.wrong(result, expected, operations, arrayruns.SHORT), (expected, result["stats"])
     # Planted: an array whose parity is one block less is another one.
-    planted = arrayruns.simulated("5 members=12", "random-write", operations, processes)
+    planted = arrayruns.simulated("5 members=12", "random-write", operations, depth)
     assert arrayruns.wrong(result, planted, operations, arrayruns.SHORT)
 
 

@@ -217,7 +217,8 @@ def _no_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_report_of_a_run_that_is_not_valid_ends_with_2(tmp_path: Path,
                                                          capsys: pytest.CaptureFixture[str]) -> None:
     results, found = sweep(tmp_path)
-    args = argparse.Namespace(result=str(tmp_path), rest=None, metric=None, output=None, files=None)
+    args = argparse.Namespace(result=str(tmp_path), rest=None, metric=None, output=None, files=None, new=None,
+                              tolerance=0.0)
     assert report.report(args) == 0
     assert "of kernel 6.12.117" in capsys.readouterr().out
     path = results.path(found[0])

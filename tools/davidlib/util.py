@@ -27,6 +27,7 @@ KERNELS = CACHE / "kernels"
 # threshold of the question was missed. docs/REFERENCE.md has the table.
 FAILED = 1
 NOT_BELIEVABLE = 2
+MISSED = 3
 
 
 class UserError(Exception):

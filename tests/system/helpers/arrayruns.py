@@ -22,19 +22,22 @@ SEEDS = range(1, 9)
 SHORT, LONG = 0.045, 0.025
 
 
-def spec(array: str, kind: str, operations: int, processes: int, seed: int = 1, memory: str = "1G",
-         backing: str = "512M") -> str:
-    """A question of one run."""
-    return (f'seeds = {seed}\nmemory = "{memory}"\n[disk]\nprofile = "{DRIVE}"\nbacking = "{backing}"\n'
-            f'array = "{array}"\n[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "{kind}"\n'
-            f"operations = {operations}\nprocesses = {processes}\n")
+def spec(array: str, kind: str, operations: int, depth: int, seed: int = 1) -> str:
+    """A question of one run. With a depth it is fio's: of several processes the last one would end alone."""
+    text = (f'seeds = {seed}\n[disk]\nprofile = "{DRIVE}"\narray = "{array}"\n'
+            f'[[filesystem]]\ntype = "none"\n[[workload]]\n')
+    if depth == 1:
+        return text + f'kind = "{kind}"\noperations = {operations}\n'
+    rw = kind.replace("-", "").replace("random", "rand")
+    return text + (f'kind = "fio"\ndepth = {depth}\njob = """\n[a]\nrw={rw}\nbs=4k\ndirect=1\n'
+                   f'ioengine=libaio\niodepth={{depth}}\nnumber_ios={operations}\n"""\n')
 
 
-def simulated(array: str, kind: str, operations: int, processes: int) -> dict[str, float]:
+def simulated(array: str, kind: str, operations: int, depth: int) -> dict[str, float]:
     """Requests a second, and what members are asked for each of them."""
     write = "write " if kind == "random-write" else ""
-    # A run of bench begins with empty caches, and ends with a flush.
-    job = f"{write}random depth={processes} count={operations} warm=0{' drain' if write else ''}"
+    # A run of bench begins with empty caches. But for fio's, it ends with a flush.
+    job = f"{write}random depth={depth} count={operations} warm=0{' drain' if write and depth == 1 else ''}"
     found = []
     for seed in SEEDS:
         words = [str(build.ensure("david-sim")), "bench", "--json", "--no-doubts", "--profile", DRIVE,

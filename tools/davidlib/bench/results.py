@@ -27,6 +27,7 @@ from typing import Any
 
 from ..drive import profile_bench
 from ..util import TREE, VERSION, UserError, write_whole
+from ..workload.record import QUANTILES
 from . import parts, spec
 from .runs import Run
 
@@ -36,7 +37,9 @@ FIGURES = ("seconds", "operations", "operations_per_s", "megabytes_per_s", "read
 PARTS = ("profile_digest", "model", "classifier", "module", "lab", "code")
 COLUMNS = ("id", "variant", "workload", "profile", "file_system", "seed", *FIGURES, "store_bytes",
            "memory_bytes", "trustworthy", "verdict", "wrong", "doubts", "touched", "stroked",
-           "drive", *PARTS, "kernel", "versions")
+           "drive", *PARTS, "kernel", "versions", "factors", "latency")
+# Of the directory: 1 had no factors. Older ones are read, newer ones refused.
+FORMAT = 2
 
 
 class Results:
@@ -136,6 +139,7 @@ def _words(run: Run) -> dict[str, Any]:
         "file_system": told["file_system"]["name"],
         "workload": told["workload"]["name"],
         "drive": profile_bench.grade_text(profile_bench.grade(text)) if text else "",
+        "factors": told.get("factors", {}),
     }
 
 
@@ -144,6 +148,8 @@ def _named(one: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
     run = one["run"]
     named = run | {
         "variant": words["variant"],
+        # Before there were factors, a variant's name was all that told it from others.
+        "factors": words.get("factors", {"variant": words["variant"]}),
         "file_system": run["file_system"] | {"name": words["file_system"]},
         "workload": run["workload"] | {"name": words["workload"]},
     }
@@ -186,7 +192,7 @@ def _damage(path: Path) -> str:
 
 def signed_sweep(words: list[dict[str, Any]], spec_text: str) -> str:
     """The file of a start: its runs, the digest of its question, and one of all that."""
-    found = {"runs": words, "question": parts.digest(spec_text)}
+    found = {"format": FORMAT, "runs": words, "question": parts.digest(spec_text)}
     return json.dumps(found | {"digest": _digest(found)}, indent=1) + "\n"
 
 
@@ -196,10 +202,15 @@ def _read_sweep(path: Path) -> dict[str, Any]:
                         "and lab its runs are of; 'david bench' runs them again")
     try:
         found = dict(json.loads(path.read_text()))
-        if found["digest"] == _digest(found):
-            return found
+        whole, made = found["digest"] == _digest(found), int(found.get("format", 1))
     except (OSError, ValueError, TypeError, KeyError):
-        pass
+        whole = False
+    if whole and made > FORMAT:
+        raise UserError(f"{path.parent}: results of format {made}, and this dm-david reads up to {FORMAT}: "
+                        f"a newer "
+                        "one made them")
+    if whole:
+        return found
     raise UserError(f"{path}: it was changed, or 'david bench' did not write it; that makes it again")
 
 
@@ -236,6 +247,13 @@ def reached(result: dict[str, Any]) -> tuple[float, float]:
     return reach["touched_bytes"] / reach["disk_bytes"], reach["stroked_bytes"] / reach["disk_bytes"]
 
 
+def _latency(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What means and percentiles are made of, by kind of operation."""
+    at = QUANTILES.index(990)
+    return {kind: {"count": one["count"], "mean_ns": one["mean_ns"], "p99_ns": one["quantiles_ns"][at]}
+            for kind, one in result["latency"].items()}
+
+
 def columns(one: dict[str, Any]) -> list[Any]:
     """A run as a row of COLUMNS."""
     run, result = one["run"], one["result"]
@@ -248,11 +266,13 @@ def columns(one: dict[str, Any]) -> list[Any]:
         "; ".join(f"{doubt['kind']}: {doubt['text']}" for doubt in result["doubts"]),
         *reached(result),
         *(one["drive"], *_digests(one), kernel_of(one), said_versions(one)),
+        *(json.dumps(run["factors"]), json.dumps(_latency(result))),
     ]
 
 
 def _database(path: Path, loaded: list[dict[str, Any]]) -> None:
     with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {FORMAT}")
         db.execute(f"CREATE TABLE runs ({', '.join(COLUMNS)}, PRIMARY KEY (id, variant, workload))")
         db.executemany(f"INSERT INTO runs VALUES ({', '.join('?' * len(COLUMNS))})", map(columns, loaded))
         names = loaded[0]["result"]["columns"] if loaded else ["t_ns"]

@@ -16,10 +16,11 @@ from typing import Any
 from .. import filesystems
 from ..image import recipe
 from ..workload.kinds import KINDS
-from . import disks, faultwords, works
+from . import disks, faultwords, goals, works
 from .dimensions import SYSTEM, Factors, Level, points
 from .disks import Disk, short_name
 from .faultwords import Faults
+from .goals import Goal
 from .metrics import METRICS
 from .tables import Source, SpecError, Table, tables
 from .works import Workload
@@ -29,8 +30,8 @@ __all__ = ("FileSystem", "Spec", "SpecError", "parse", "read", "refuse_metric", 
 WHERE = ("virtual", "uml", "vm", "here")
 NO_FILE_SYSTEM = "none"  # the raw disk
 SYSTEMS = (*filesystems.BENCHED, NO_FILE_SYSTEM)
-TOP = ("question", "where", "metric", "memory", "timeout", "repeats", "seeds", "disk", "filesystem",
-       "workload", "faults")
+TOP = ("question", "where", "metric", "memory", "timeout", "repeats", "seeds", "fail-if", "disk",
+       "filesystem", "workload", "faults")
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Spec:
     timeout: int = 600
     classify: str = "auto"
     options: list[str] = field(default_factory=list)
+    goals: list[Goal] = field(default_factory=list)
 
 
 def _types(table: Table) -> list[str]:
@@ -212,6 +214,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
         classify=disk.choice("classify", disks.CLASSIFY, "auto"),
         options=disk.several("option", str, []),
     )
+    spec.goals = goals.read(top, spec.workloads, spec.seeds[0])
     top.done(TOP)
     disk.done(disks.KEYS)
     if not re.fullmatch(r"[1-9]\d*[MG]", spec.memory):

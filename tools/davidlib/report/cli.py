@@ -12,7 +12,8 @@ from ..bench import prepare, spec
 from ..bench.metrics import METRICS
 from ..bench.results import Results
 from ..command import Commands
-from ..util import DAVID, NOT_BELIEVABLE, UserError, write_whole
+from ..util import DAVID, MISSED, NOT_BELIEVABLE, UserError, write_whole
+from . import answer, compare, origin, thresholds
 
 
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -27,20 +28,64 @@ def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str
     return found, text, runs, Results(top).asked(), json.loads(path.read_text()) if path.is_file() else {}
 
 
+def _share(text: str) -> float:
+    """An argparse type: 5%, of 1."""
+    number = text.removesuffix("%")
+    try:
+        share = float(number) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no tolerance; write 5%")
+    return share
+
+
+def compared(args: argparse.Namespace) -> int:
+    """OLD and NEW: what has changed."""
+    if args.output or args.files:
+        raise UserError("report: OLD NEW has no page: leave out --output and --files")
+    _, _, old, asked_before, _ = load(Path(args.result))
+    found, _, new, asked, _ = load(Path(args.new))
+    metric = args.metric or found.metric
+    if why := spec.refuse_metric(found, metric):
+        raise UserError(f"{args.new}: {why}")
+    changes = compare.changes(old, new, metric, args.tolerance)
+    for line in (*changes, *compare.alone(old, new)):
+        print(line)
+    print(f"between them: {'; '.join(compare.between(old, new))}")
+    believable = True
+    for which, runs, wanted in (("old", old, asked_before), ("new", new, asked)):
+        good, said = answer.verdict(runs)
+        lack = answer.missing(runs, wanted)
+        believable = believable and good and not lack
+        for line in ([] if good else [said]) + ([lack] if lack else []):
+            print(f"the {which} result: {line}")
+    worse = sum(one.verdict == compare.WORSE for one in changes)
+    print(f"{worse} of {len(changes)} got worse" + (f" by more than {100 * args.tolerance:g} %"
+                                                   if args.tolerance else ""))
+    return NOT_BELIEVABLE if not believable else MISSED if worse else 0
+
+
 def report(args: argparse.Namespace) -> int:
     top = Path(args.result)
     if args.rest:
         raise UserError("report: --rest is about `bench paper`")
+    if args.new:
+        return compared(args)
+    if args.tolerance:
+        raise UserError("report: --tolerance is about OLD NEW")
     found, text, runs, asked, environment = load(top)
     metric = args.metric or found.metric
     if why := spec.refuse_metric(found, metric):
         raise UserError(f"{top}: {why}")
     prepare.become()
     # Not before: they are not in Debian's Python.
-    from . import answer, export, origin, page
+    from . import export, page
 
     output, lack = Path(args.output or top / "report.html"), answer.missing(runs, asked)
-    write_whole(output, page.make(found.question, runs, metric, text, environment, export.table(runs), lack))
+    missed = thresholds.missed(runs, found.goals)
+    write_whole(output, page.make(found.question, runs, metric, text, environment, export.table(runs), lack,
+                                  thresholds.said(missed, found.goals)))
     if args.files:
         files = Path(args.files)
         files.mkdir(parents=True, exist_ok=True)
@@ -57,20 +102,30 @@ def report(args: argparse.Namespace) -> int:
     print(said)
     if lack:
         print(lack)
+    for line in thresholds.said(missed, found.goals):
+        print(line)
     print(f"of {origin.sentence(runs)}")
     print(f"{output}: {len(runs)} runs")
-    return 0 if good and not lack else NOT_BELIEVABLE
+    return NOT_BELIEVABLE if not good or lack else MISSED if missed else 0
 
 
 def add_parser(sub: Commands) -> argparse.ArgumentParser:
     parser = sub.add_parser(
         "report",
-        help="make a page of a bench's results: answer, plots, tables",
-        description="Make one HTML file of what 'david bench' left in a directory. It needs no network.",
-        epilog=f"example:\n  {DAVID} report mail.result --files plots",
+        help="make a page of a bench's results: answer, plots, tables; or compare two results",
+        description="Make one HTML file of what 'david bench' left in a directory. It needs no network. "
+                    "With two "
+        "directories, say what has changed from the first to the second, seed by seed; the exit status is 3 "
+        "if "
+        "something got worse.",
+        epilog=f"example:\n  {DAVID} report mail.result --files plots\n"
+        f"  {DAVID} report before.result after.result --tolerance 5%%",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("result", metavar="RESULT", help="the directory of results")
+    parser.add_argument("new", metavar="NEW", nargs="?", help="compare with this one, which is newer")
+    parser.add_argument("--tolerance", type=_share, default=0.0, metavar="PERCENT",
+                        help="with NEW: changes of so much are none (default 0%%)")
     parser.add_argument("--output", "-o", metavar="FILE", help="the page (default: RESULT/report.html)")
     parser.add_argument("--files", metavar="DIR",
                         help="drawings as PNG and SVG, tables as CSV; of `bench paper`: PAPER.md")
