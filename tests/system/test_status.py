@@ -220,12 +220,16 @@ def test_a_report_of_a_run_that_is_not_valid_ends_with_2(tmp_path: Path,
     args = argparse.Namespace(result=str(tmp_path), rest=None, metric=None, output=None, files=None, new=None,
                               tolerance=0.0)
     assert report.report(args) == 0
-    assert "of kernel 6.12.117" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "of kernel 6.12.117" in said and "so there is no interval" not in said
     path = results.path(found[0])
     kept = path.read_bytes()
     path.unlink()
     assert report.report(args) == 2
-    assert "1 of the question's 2 runs are missing" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 of the question's 2 runs are missing" in said
+    # A figure of one run has no interval, and a terminal has no page to say so.
+    assert "\nThere was one run each, so there is no interval: " in said
     path.write_bytes(kept)
     spoil(results, found[1], lambda one: one["result"].update(wrong=["times: late"]))
     assert report.report(args) == 2

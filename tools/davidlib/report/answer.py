@@ -119,6 +119,12 @@ def sentences(runs: list[dict[str, Any]], metric: str) -> dict[str, str]:
     return found
 
 
+def lonely(runs: list[dict[str, Any]], metric: str) -> str:
+    """That no variant of any workload has two seeds; "" if one has."""
+    variants = [seeds for found in figures.table(runs, metric).values() for seeds in found.values()]
+    return "" if any(len(seeds) > 1 for seeds in variants) else f"There was {NO_INTERVAL}."
+
+
 def _in_doubt(runs: list[dict[str, Any]], kind: str) -> str:
     """Whose figures have that doubt, and what it says of the first run of each; nothing: of none."""
     texts: dict[str, str] = {}

@@ -96,6 +96,8 @@ def report(args: argparse.Namespace) -> int:
         print(sentence)
         for doubt in answer.doubted(runs, workload):
             print(f"  in doubt: {doubt}")
+    if alone := answer.lonely(runs, metric):
+        print(alone)
     for line in answer.reach(runs):
         print(f"  {line}")
     good, said = answer.verdict(runs)

@@ -123,12 +123,11 @@ def document(title: str, body: str) -> str:
 def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, environment: dict[str, Any],
          csv: str, missing: str = "", thresholds: list[str] | None = None) -> str:
     """The page's text; MISSING says which runs of the question are not there, THRESHOLDS which are missed."""
-    table = figures.table(runs, metric)
     good, verdict = answer.verdict(runs)
     said = "".join(f'<p class="answer">{escape(text)}</p>'
                    for text in answer.with_doubts(runs, metric))
-    note = "" if any(len(seeds) > 1 for variants in table.values() for seeds in variants.values()) else (
-        f"<p>There was {escape(answer.NO_INTERVAL)}.</p>")
+    alone = answer.lonely(runs, metric)
+    note = f"<p>{escape(alone)}</p>" if alone else ""
     lack = f'<p class="bad">{escape(missing)}</p>' if missing else ""
     lack += "".join(f'<p class="{"bad" if line.startswith("MISSED") else "good"}">{escape(line)}</p>'
                     for line in thresholds or [])
