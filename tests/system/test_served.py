@@ -223,7 +223,7 @@ def test_each_drive_serves_by_itself_and_in_each_array() -> None:
     words = ("--profile", TOSHIBA, "--profile", SAMSUNG, "--array", "6 members=12", "--array", "1 members=2")
     done = sim(SAMPLES / "msr", *words)
     # It is short, so caches have room for what it writes.
-    cached = rf"{TOSHIBA}.*: a cache took the writes: .*|{SAMSUNG}.*: its cache has room for all .*"
+    cached = rf"{TOSHIBA}.*: a cache took the writes: .*|{SAMSUNG}.*: (its cache has|flash blocks) .*"
     said = done.stderr.splitlines()
     assert done.returncode == 0 and all(re.fullmatch(f"david: ({cached})", line) for line in said), done
     lines = done.stdout.splitlines()
@@ -295,8 +295,23 @@ def test_writes_that_only_a_cache_took_are_said(tmp_path: Path) -> None:
         found = re.findall(pattern, done.stderr)
         assert [way for way, _ in found] == (["closed loop", "the load"] if said else []), done
         assert all(300 < float(rate) < 1000 for _, rate in found), done
-    done = sim(tmp_path / "Write", "--profile", SAMSUNG, "--loop", "closed")
+        assert "flash" not in done.stderr
+
+
+def test_writes_for_which_no_flash_had_to_be_collected_are_said(tmp_path: Path) -> None:
+    """As of david-sim bench: of a drive that was full in order a short trace finds blocks that are erased."""
+    dice = random.Random(1)
+    for kind in ("Write", "Read"):
+        places = (dice.randrange(2 * 10**8) * 4096 for _ in range(3000))
+        lines = (f"{n * 20000},h,0,{kind},{place},4096,500\n" for n, place in enumerate(places))
+        (tmp_path / kind).write_text("".join(lines))
+    words = ("--profile", SAMSUNG, "--loop", "closed")
+    erased = f"{SAMSUNG}: flash blocks that were erased, or an SLC cache, took 100 % of the writes"
+    done = sim(tmp_path / "Write", *words)
+    assert erased in done.stderr, done
     assert f"{SAMSUNG}: its cache has room for all that was written" in done.stderr, done
+    assert "flash" not in sim(tmp_path / "Write", *words, "--option", "precondition=random").stderr
+    assert not sim(tmp_path / "Read", *words).stderr
 
 
 def test_a_new_ssds_empty_reads_are_said(tmp_path: Path) -> None:

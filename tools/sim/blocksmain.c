@@ -254,6 +254,21 @@ static void blocks_print_times(FILE *to, const u64 *times, u64 nr, u64 sum)
 			rank_time(times, nr, ranks[i].thousandths) / 1e3);
 }
 
+/*
+ * Of the pages that an SSD was given, those for which nothing had to be collected. If the map's
+ * sample has none of them: was anything collected at all?
+ */
+static double blocks_fresh(const struct blocks_result *result)
+{
+	const struct solid_figures *solid = &result->solid;
+
+	if (!result->has_solid || !result->op[DISK_WRITE].nr)
+		return 0;
+	if (solid->host_pages)
+		return ratio(solid->fresh_pages, solid->host_pages);
+	return solid->programs && !solid->erases && !solid->moved_pages;
+}
+
 /* How much of the time members had a request. */
 static void blocks_print_members(FILE *to, const struct blocks_result *result, u32 members)
 {
@@ -290,6 +305,7 @@ static void blocks_print(FILE *to, const struct blocks_result *result,
 		result->has_solid ? (unsigned long long)result->solid.empty_reads : 0ULL);
 	fprintf(to, ", \"left_seconds\": %.9f, \"stays_in_cache\": %s", result->left / 1e9,
 		result->stays_in_cache ? "true" : "false");
+	fprintf(to, ", \"fresh\": %.6f", blocks_fresh(result));
 	fprintf(to, ",\n   \"all\": {");
 	blocks_print_times(to, result->times, result->nr_times, sum);
 	for (i = 0; i < 3; i++) {

@@ -203,6 +203,7 @@ def _run(loop: str, asked: Asked, array: str, made: list[Made], place: Path) -> 
         "empty_reads": _empty(asked, made),
         "left_seconds": printed(_left(loop, asked, array, made, last, place), 9),
         "stays_in_cache": _stays(asked, made),
+        "fresh": 1 if "precondition=fresh" in asked.options else 0,
     }
     for name, times in (("all", both), *((NAMES[op], took[op]) for op in range(3))):
         figures = {"requests": len(times), "mean_us": printed(sum(times) / max(1, len(times)) / 1e3, 3)}

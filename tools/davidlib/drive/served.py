@@ -25,6 +25,7 @@ LOOPS = {"open": ("open",), "closed": ("closed",), "both": ("open", "closed")}
 MOST = 1 << 20  # times as fast, as david-sim says
 RANKS = {"p50": 500, "p99": 990, "p999": 999}
 EMPTY = 0.1  # of the pages that are read
+FRESH = 0.1  # of the pages that are written
 CACHED = 0.1  # of the time, with that to empty the caches
 
 
@@ -193,6 +194,12 @@ def doubts(trace: Trace, found: dict[str, Any]) -> int:
             say(
                 f"{name}: {percent(empty / pages)} of the pages that were read had never been written, so "
                 "flash was not asked"
+            )
+        fresh = max((run["fresh"] for run in served["runs"]), default=0)
+        if fresh >= FRESH:
+            say(
+                f"{name}: flash blocks that were erased, or an SLC cache, took {percent(fresh)} of the "
+                "writes, and nothing had to be collected for them (--option precondition=random)"
             )
         _cached(name, served)
     return worst
