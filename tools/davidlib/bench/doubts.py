@@ -29,7 +29,8 @@ FAILURES = ("media_read", "media_write", "timeout", "gone")  # of `faults`; the 
 Doubt = dict[str, Any]
 KINDS = ("cached_writes", "cached_reads", "memory_reads", "empty_reads", "erased_flash", "trend", "unsteady",
          "short_stroke", "unmet_faults")
-WAIT = "more operations, or steady = true"
+# By what the question says of steady; None: such a workload cannot be.
+WAITS = {None: "a longer job", False: "more operations, or steady = true", True: "a larger settle"}
 
 
 @dataclass
@@ -49,6 +50,12 @@ class Seen:
     warming: dict[str, Any] | None = None
     warm: dict[str, Any] | None = None  # the disk's figures of the warming
     faulty: bool = False  # the drive was to fail
+    may_settle: bool | None = None  # of WAITS
+
+    @property
+    def wait(self) -> str:
+        """What would make the rate settle."""
+        return WAITS[self.may_settle]
 
 
 def reach_of(part: dict[str, Any]) -> dict[str, int]:
@@ -88,7 +95,7 @@ def _cached_writes(seen: Seen) -> Iterator[Doubt]:
         return
     if (share := steady.stayed(*seen.homes)) >= LEAST:
         yield _doubt("cached_writes", share, "a shingled disk's media cache took the writes: "
-                     f"{100 * share:.0f} % of them wait there for bands to be written ({WAIT})")
+                     f"{100 * share:.0f} % of them wait there for bands to be written ({seen.wait})")
     elif (share := _cached_share(seen.part, "write")) >= LEAST:
         yield _doubt("cached_writes", share, f"{100 * share:.0f} % of what the disk was given was "
                      "overwritten in the drive's cache, and never got to the media (a larger size)")
@@ -118,7 +125,7 @@ def _left(seen: Seen, limits: Limits) -> Iterator[Doubt]:
     written = seen.timed["sectors"]["write"] * SECTOR
     if limits.lasting and 0 < seen.part["sectors"]["write"] and written < 2 * limits.cache:
         yield _doubt("cached_writes", 1.0, f"{written / 1e6:.4g} MB were written, into a cache of "
-                     f"{limits.cache / 1e6:.4g} MB ({WAIT})")
+                     f"{limits.cache / 1e6:.4g} MB ({seen.wait})")
         return
     within = _emptied_within(seen)
     share = (within + seen.left_ns) / max(seen.ns + seen.left_ns, 1)
@@ -129,7 +136,7 @@ def _left(seen: Seen, limits: Limits) -> Iterator[Doubt]:
         f", beside the run's {seen.ns / 1e9:.3g} s")
     yield _doubt("cached_writes", share, "a cache, of the drive or in the machine's memory, took the writes: "
                  f"to empty it at the end took {(within + seen.left_ns) / 1e9:.3g} s{counted}; with all of "
-                 f"that it is {rate:.4g} operations a second ({WAIT})")
+                 f"that it is {rate:.4g} operations a second ({seen.wait})")
 
 
 def _empty_share(seen: Seen) -> float:
@@ -211,7 +218,7 @@ def _erased(seen: Seen, timed: dict[str, int]) -> Iterator[Doubt]:
         what, longer = ("the SLC cache", "") if by_slc else (
             "flash blocks that were erased", 'profile-option = ["precondition=random"], and ')
         yield _doubt("erased_flash", fresh, f"{what} took {100 * fresh:.0f} % of the writes, and nothing had "
-                     f"to be collected for them ({longer}steady = true, or more operations)")
+                     f"to be collected for them ({longer}{seen.wait})")
     elif missing >= LEAST:
         yield _doubt("erased_flash", missing, "collection had only begun: each place was "
                      f"written {times:.3g} times, and the rate falls until it has been {enough} times "
@@ -236,7 +243,7 @@ def _trend(seen: Seen) -> Iterator[Doubt]:
     if abs(slope) >= steady.LEVEL:
         what = "fell" if slope < 0 else "rose"
         yield _doubt("trend", slope / 100,
-                     f"the rate was not level: it {what} by {abs(slope):.0f} % (steady = true)")
+                     f"the rate was not level: it {what} by {abs(slope):.0f} % ({seen.wait})")
     warming = seen.warming
     if warming and not warming["level"]:
         yield _doubt("unsteady", 1.0, f"did not settle: after {warming['warmed']} operations the rate was "

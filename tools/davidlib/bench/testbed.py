@@ -254,7 +254,7 @@ def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     seen = doubts.Seen(
         record, ns, left, span.part, span.timed, homes, span.limits, is_random, kind.rated,
         0 if record.own_ns else span.start, warming.outcome() if warming else None,
-        span.warm if warming else None, "faults" in run)
+        span.warm if warming else None, "faults" in run, params.get("steady"))
     return outcome(seen, span.sampler.rows)
 
 
