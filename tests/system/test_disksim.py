@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -291,6 +292,51 @@ def test_one_file_may_have_all_of_it_and_the_curve_may_be_a_formula(tmp_path: Pa
         "1ms", "10ms", "5ms", "6.5ms", "5ms", "5.98ms"]
 
 
+THREE = "Single cylinder seek time = 1.0, Average seek time = {mean}, Full strobe seek time = {full},"
+
+
+@pytest.mark.parametrize(("kind", "mean", "full", "expected"), [
+    ("linear", 4.0, 8.0, {1: 1.0, 17: 2.5, 33: 4.0, 66: 6.0, 99: 8.0}),
+    # 1 + 7/6 * sqrt(d - 1) + 7/300 * (d - 1) ms
+    ("curve", 8.0, 15.0, {1: 1.0, 2: 2.19, 17: 6.04, 34: 8.472, 99: 14.836}),
+])
+def test_seeks_by_three_points_are_those_of_the_manual(
+        kind: str, mean: float, full: float, expected: dict[int, float], tmp_path: Path,
+        imports: Imports) -> None:
+    text = SMALL.replace("hplplus10,", f"{kind}, {THREE.format(mean=mean, full=full)}")
+    run = imports(written(tmp_path / "small.diskspecs", text))
+    assert run.status == 0, run.stderr
+    assert f"small.diskspecs:17: Seek type '{kind}' is taken as DiskSim's manual has it" in run.stderr
+    points = [line.removeprefix("seek = ").split(",") for line in shown(tmp_path / "out.profile")
+              if line.startswith("seek = ")]
+    known = [(int(far), float(re.sub("[a-z]+$", "", time)) * (1 if time.endswith("ms") else 1e-3))
+             for far, time in points]
+
+    def at(far: int) -> float:
+        """As the model does it: a line between two of them."""
+        low = max(point for point in known if point[0] <= far)
+        high = min(point for point in known if point[0] >= far)
+        return low[1] if low == high else low[1] + (high[1] - low[1]) * (far - low[0]) / (high[0] - low[0])
+
+    assert {far: at(far) for far in expected} == pytest.approx(expected, rel=0.005)
+    if kind == "curve":  # made so that the mean of seeks between random places is the average that is given
+        weights = {far: 100 - far for far in range(1, 100)}
+        average = sum(at(far) * weight for far, weight in weights.items()) / sum(weights.values())
+        assert average == pytest.approx(mean, rel=0.03)
+
+
+@pytest.mark.parametrize(("kind", "mean", "full", "error"), [
+    ("linear", 9.0, 8.0, "Seek type 'linear' needs three times that rise: one cylinder 1 ms, average 9"),
+    ("curve", 2.0, 9.0, "Seek type 'curve': no such curve goes through these three times; 'linear' "),
+])
+def test_three_points_that_make_no_curve_are_refused_with_their_line(
+        kind: str, mean: float, full: float, error: str, tmp_path: Path, imports: Imports) -> None:
+    text = SMALL.replace("hplplus10,", f"{kind}, {THREE.format(mean=mean, full=full)}")
+    run = imports(written(tmp_path / "small.diskspecs", text))
+    assert run.status == 1
+    assert f"small.diskspecs:17: {error}" in run.stderr
+
+
 def test_a_mechanical_model_alone_has_no_cache_and_that_is_said(tmp_path: Path, imports: Imports) -> None:
     model = SMALL[SMALL.index("dm_disk"):SMALL.index("   Time scale")].rstrip().rstrip(",")
     run = imports(written(tmp_path / "small.model", model))
@@ -307,10 +353,12 @@ def test_a_last_zone_that_ends_one_cylinder_late_is_taken_and_told(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("change", "line", "error"), [
-    (("dm_layout_g1 {", "dm_layout_g4 {"), 6, "dm_layout_g4 cannot be modelled: it has no zones of whole "
-     "cylinders; dm_layout_g1 is taken"),
+    (("dm_layout_g1 {", "dm_layout_g4 {"), 6, "dm_layout_g4 cannot be modelled: its blocks run along one "
+     "surface for many cylinders, and a profile has zones of whole cylinders; dm_layout_g1 is taken"),
+    (("dm_layout_g1 {", "dm_layout_g2 {"), 6, "dm_layout_g2 cannot be modelled: a file beside it has"),
     (("dm_mech_g1", "dm_mech_g9"), 15, "dm_mech_g9 cannot be modelled; dm_mech_g1 is taken"),
-    (("hplplus10", "linear"), 17, "Seek type 'linear' is not taken: DiskSim's program and its manual say"),
+    (("hplplus10", "linear"), 15, "there is no 'Single cylinder seek time'"),
+    (("hplplus10", "three-point"), 17, "Seek type 'three-point' is none of DiskSim's: extracted, hpl, "),
     (("trackSwitchPlusRotation", "averageRotation"), 16,
      "Access time type 'averageRotation' cannot be modelled"),
     (("Sparing scheme used = 0", "Sparing scheme used = 5"), 8, "sparing_scheme 5 cannot be modelled: the "

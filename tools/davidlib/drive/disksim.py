@@ -274,6 +274,12 @@ OVERHEADS = {
 SILENT = {"print stats", "avg sectors per cylinder", "calc sector by sector", "model", "scheduler",
           "time scale for overheads", "bulk sector transfer time", "max queue length", "maximum queue length",
           "bus transaction latency"}  # fmt: skip
+WHY_NOT = {
+    "dm_layout_g2": ": a file beside it has the place of each run of blocks, and a profile has zones "
+                    "of whole cylinders",
+    "dm_layout_g4": ": its blocks run along one surface for many cylinders, and a profile has zones of whole "
+                    "cylinders",
+}  # fmt: skip
 ZONE = {
     "first": "First cylinder number", "last": "Last cylinder number", "track": "Blocks per track",
     "offset": "Offset of first block", "empty": "Empty space at zone front",
@@ -416,7 +422,8 @@ def _seek_file(path: Path) -> Iterator[tuple[int, float, Place]]:
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
-        row = re.fullmatch(r"\s*(\d+)\s*,\s*([\d.eE+-]+)\s*", line)
+        # Behind the time a standard deviation may stand.
+        row = re.fullmatch(r"\s*(\d+)\s*,\s*([\d.eE+-]+)\s*(?:,\s*[\d.eE+-]+\s*)?", line)
         if not row:
             raise wrong(Place(path, number), f"'{line.strip()[:40]}' is not of the form cylinders, ms")
         count += 1
@@ -447,6 +454,37 @@ def _hpl(mechanics: Block, cylinders: int, first: list[float]) -> Iterator[tuple
         yield distance, time, value.at
 
 
+def _three_points(mechanics: Block, cylinders: int, kind: Value) -> Iterator[tuple[int, float, Place]]:
+    """
+    As the manual has it: through the times of one cylinder, of a third of all and of all go two lines, or
+    the curve of Lee and Katz (1993), a * sqrt(d - 1) + b * (d - 1) + c. What DiskSim 4's program computes of
+    the same words is neither: it has lost the conversion of the three numbers.
+    """
+    one, mean, full = (_told(mechanics, name) for name in
+                       ("Single cylinder seek time", "Average seek time", "Full strobe seek time"))
+    if not 0 < one <= mean <= full:
+        raise wrong(kind.at, f"Seek type '{kind.words}' needs three times that rise: one cylinder {one:g} "
+                             f"ms, average {mean:g}, full strobe {full:g}")
+    say(f"{kind.at}: Seek type '{kind.words}' is taken as DiskSim's manual has it; the program of DiskSim 4 "
+        "computes other times")
+    last, third = cylinders - 1, cylinders // 3
+    if kind.words == "linear":
+        yield from ((far, time, kind.at) for far, time in ((1, one), (third, mean), (last, full)) if 0 < far)
+        return
+    root = (-10 * one + 15 * mean - 5 * full) / (3 * cylinders**0.5)
+    each = (7 * one - 15 * mean + 8 * full) / (3 * cylinders)
+    if root < 0 or each < 0:
+        raise wrong(kind.at, "Seek type 'curve': no such curve goes through these three times; "
+                             "'linear' takes them")
+    # Close together where the root bends, each a fiftieth further on.
+    far, distances = 1, {last}
+    while far < last:
+        distances.add(far)
+        far = max(far + 1, far * 51 // 50)
+    for far in sorted(distances):
+        yield far, root * (far - 1)**0.5 + each * (far - 1) + one, kind.at
+
+
 def _seeks(mechanics: Block, cylinders: int, directory: Path) -> Iterator[tuple[int, float, Place]]:
     kind = mechanics.get("Seek type")
     at = kind.at if kind else mechanics.at
@@ -466,8 +504,10 @@ def _seeks(mechanics: Block, cylinders: int, directory: Path) -> Iterator[tuple[
     if name == "constant":
         time = _number(mechanics.get("Constant seek time"), "Constant seek time", at)
         return iter([(1, time, at), (max(cylinders - 1, 2), time, at)])
-    raise wrong(at, f"Seek type '{name}' is not taken: DiskSim's program and its manual say different times "
-                    "of it; extracted, hpl, hplplus10 and constant are taken")
+    if kind and name in ("linear", "curve"):
+        return _three_points(mechanics, cylinders, kind)
+    raise wrong(at, f"Seek type '{name}' is none of DiskSim's: extracted, hpl, hplplus10, linear, curve, "
+                    "constant")
 
 
 def _mechanics(model: Block, cylinders: int, flat: Flat) -> Iterator[tuple[int, float, Place]]:
@@ -568,8 +608,9 @@ def flatten(path: Path) -> Flat:
     _bus_times(description, disk, flat)
     if disk:
         _drive(disk, flat)
-    why = ": it has no zones of whole cylinders"
-    layout = _block(model.get("Layout Model"), "dm_layout_g1", model.at, why)
+    value = model.get("Layout Model")
+    why = WHY_NOT.get(value.block.kind, "") if value and value.block else ""
+    layout = _block(value, "dm_layout_g1", model.at, why)
     _layout(layout, model, flat)
     flat.add("[seek]")
     for distance, time, at in seeks:
