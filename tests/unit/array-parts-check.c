@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		struct profile profile;
 
-		if (load_profile(&profile, argv[i], NULL, 0))
+		if (load_profile(&profile, argv[i], NULL))
 			exit(2);
 		/* A blank SSD reads nothing. */
 		if (profile.kind == DRIVE_SSD)

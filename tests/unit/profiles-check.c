@@ -45,7 +45,9 @@ static double seconds(const struct profile *profile, enum disk_op op, u32 n, u32
 
 static void load(struct profile *profile, const char *name, char *const *options, u32 n)
 {
-	if (load_profile(profile, name, options, n)) {
+	const struct option_list values = { (char **)options, n };
+
+	if (load_profile(profile, name, &values)) {
 		printf("not ok %s\n", name);
 		exit(1);
 	}

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* david-sim bench: jobs on the modelled disk, and what they came to. */
-#include <getopt.h>
 
 #include "../../dm-david/portable/portable-alloc.h"
 #include "../../model/flash/ftl.h"
 #include "../common/complain.h"
-#include "../common/number.h"
 #include "arraytext.h"
 #include "bench.h"
 #include "doubts.h"
@@ -40,38 +38,11 @@ static const char usage[] =
 "\n"
 "A job's words, with what holds without them; \"+\" joins parts that run at the same time:\n";
 
-enum { OPTION_PROFILE = 256, OPTION_JOB, OPTION_JOBS, OPTION_SIZE, OPTION_OPTION, OPTION_JSON,
-	OPTION_ARRAY, OPTION_NO_DOUBTS, OPTION_BEFORE, OPTION_FAULTS, OPTION_FAULTY,
-	OPTION_KEEP_FLASH };
-
-static const struct option long_options[] = {
-	{ "profile", required_argument, NULL, OPTION_PROFILE },
-	{ "job", required_argument, NULL, OPTION_JOB },
-	{ "jobs", required_argument, NULL, OPTION_JOBS },
-	{ "before", required_argument, NULL, OPTION_BEFORE },
-	{ "array", required_argument, NULL, OPTION_ARRAY },
-	{ "size", required_argument, NULL, OPTION_SIZE },
-	{ "option", required_argument, NULL, OPTION_OPTION },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "no-doubts", no_argument, NULL, OPTION_NO_DOUBTS },
-	{ "faults", required_argument, NULL, OPTION_FAULTS },
-	{ "keep-flash", no_argument, NULL, OPTION_KEEP_FLASH },
-	{ "faulty", required_argument, NULL, OPTION_FAULTY },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
-
-#define MAX_OPTIONS	64
-#define MAX_JOBS	4096
-
 struct arguments {
 	const char *profile;
-	char *options[MAX_OPTIONS];
-	unsigned int nr_options;
-	char *jobs[MAX_JOBS];
-	unsigned int nr_jobs;
-	char *before[MAX_JOBS];
-	unsigned int nr_before;
+	struct option_list values;
+	struct option_list jobs;	/* allocated */
+	struct option_list before;
 	const char *array;
 	struct array_setup setup;	/* of it */
 	const char *fault_text;
@@ -98,11 +69,13 @@ static void blank_tabs(char *words)
 			*words = ' ';
 }
 
-static int add_job(struct arguments *args, const char *text)
+static int add_job(void *jobs, char *text)
 {
-	if (args->nr_jobs == MAX_JOBS)
-		return bad_usage(command, "too many jobs");
-	args->jobs[args->nr_jobs++] = strdup(text);
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -complain("%s: out of memory", command);
+	option_list_add(jobs, copy);
 	return 0;
 }
 
@@ -112,7 +85,7 @@ static int add_line(struct arguments *args, char *line, size_t length, u32 numbe
 	if (strlen(line) != length)
 		return bad_usage(command, "--jobs: line %u has a zero byte", number);
 	line[strcspn(line, "#\n")] = '\0';
-	return line[strspn(line, " \t")] ? add_job(args, line) : 0;
+	return line[strspn(line, " \t")] ? add_job(&args->jobs, line) : 0;
 }
 
 static int read_jobs(struct arguments *args, const char *name)
@@ -136,71 +109,51 @@ static int read_jobs(struct arguments *args, const char *name)
 	return r;
 }
 
+static int read_jobs_option(void *args, char *name)
+{
+	return read_jobs(args, name);
+}
+
+static int take_array(void *array, char *words)
+{
+	blank_tabs(words);
+	*(const char **)array = words;
+	return 0;
+}
+
+static void bench_help(void)
+{
+	printf("%s%s\nAn array's words:\n%s", usage, job_words, array_words);
+}
+
 static int bench_arguments(int argc, char **argv, struct arguments *args)
 {
-	int c, r = 0;
+	const struct sim_option options[] = {
+		SIM_OPTION_PROFILE(&args->profile),
+		SIM_OPTION_VALUES(&args->values),
+		SIM_OPTION_SIZE(&args->size),
+		SIM_OPTION_JSON(&args->json),
+		{ .name = "array", .kind = SIM_CALL, .into = &args->array, .call = take_array },
+		{ .name = "job", .kind = SIM_CALL, .into = &args->jobs, .call = add_job },
+		{ .name = "jobs", .kind = SIM_CALL, .into = args, .call = read_jobs_option },
+		{ .name = "before", .kind = SIM_LIST, .into = &args->before },
+		{ .name = "no-doubts", .kind = SIM_FLAG, .into = &args->no_doubts },
+		{ .name = "keep-flash", .kind = SIM_FLAG, .into = &args->keep_flash },
+		{ .name = "faults", .kind = SIM_TEXT, .into = &args->fault_text },
+		{ .name = "faulty", .kind = SIM_NUMBER, .into = &args->faulty,
+		  .most = ARRAY_MEMBERS - 1, .what = "the number of a member" },
+		{ }
+	};
 
-	while (!r && (c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		switch (c) {
-		case OPTION_PROFILE:
-			args->profile = optarg;
-			break;
-		case OPTION_JOB:
-			r = add_job(args, optarg);
-			break;
-		case OPTION_JOBS:
-			r = read_jobs(args, optarg);
-			break;
-		case OPTION_BEFORE:
-			if (args->nr_before == MAX_JOBS)
-				return bad_usage(command, "--before: too many");
-			args->before[args->nr_before++] = optarg;
-			break;
-		case OPTION_ARRAY:
-			blank_tabs(optarg);
-			args->array = optarg;
-			break;
-		case OPTION_SIZE:
-			if (!number_parse(optarg, U64_MAX, &args->size) || !args->size)
-				r = bad_usage(command, "--size: a number of sectors of 512 bytes");
-			break;
-		case OPTION_OPTION:
-			if (args->nr_options == MAX_OPTIONS)
-				return bad_usage(command, "--option: too many");
-			args->options[args->nr_options++] = optarg;
-			break;
-		case OPTION_JSON:
-			args->json = true;
-			break;
-		case OPTION_NO_DOUBTS:
-			args->no_doubts = true;
-			break;
-		case OPTION_KEEP_FLASH:
-			args->keep_flash = true;
-			break;
-		case OPTION_FAULTS:
-			args->fault_text = optarg;
-			break;
-		case OPTION_FAULTY:
-			if (!number_parse(optarg, ARRAY_MEMBERS - 1, &args->faulty))
-				return bad_usage(command, "--faulty: the number of a member");
-			break;
-		case 'h':
-			printf("%s%s\nAn array's words:\n%s", usage, job_words, array_words);
-			exit(0);
-		default:
-			return 1;
-		}
-	}
-	if (!r && optind < argc)
-		return bad_usage(command, "%s: an argument that is no option", argv[optind]);
-	if (!r && !args->profile)
+	if (options_read_all(command, argc, argv, options, bench_help))
+		return 1;
+	if (!args->profile)
 		return bad_usage(command, "--profile is needed");
-	if (!r && !args->nr_jobs)
+	if (!args->jobs.nr)
 		return bad_usage(command, "no job; give --job or --jobs");
-	if (!r && args->keep_flash && (args->array || args->nr_before))
+	if (args->keep_flash && (args->array || args->before.nr))
 		return bad_usage(command, "--keep-flash: neither with --array nor with --before");
-	return r;
+	return 0;
 }
 
 /* Print what formulas need to predict a drive's figures. */
@@ -481,7 +434,7 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 
 	job.look_after = !args->no_doubts && !job.untimed;
 	job.before = before;
-	job.nr_before = args->nr_before;
+	job.nr_before = args->before.nr;
 	job.faults = args->faults;
 	job.faulty = args->faulty;
 	job.flash = *flash;
@@ -510,8 +463,8 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 	char why[JOB_WHY], *words;
 	unsigned int i;
 
-	for (i = 0; i < args->nr_jobs; i++) {
-		words = cut_name(args->jobs[i], &jobs[i].name);
+	for (i = 0; i < args->jobs.nr; i++) {
+		words = cut_name(args->jobs.texts[i], &jobs[i].name);
 		if (strpbrk(jobs[i].name, "\"\\"))
 			snprintf(why, sizeof(why), "quotes in its name");
 		else if (has_controls(jobs[i].name))
@@ -534,15 +487,16 @@ static int parse_before(const struct arguments *args, const struct profile *prof
 	char why[JOB_WHY];
 	unsigned int i;
 
-	for (i = 0; i < args->nr_before; i++) {
-		blank_tabs(args->before[i]);
-		if (job_parse(&before[i], args->before[i], profile, why))
+	for (i = 0; i < args->before.nr; i++) {
+		blank_tabs(args->before.texts[i]);
+		if (job_parse(&before[i], args->before.texts[i], profile, why))
 			;
 		else if (before[i].untimed)	/* its moves would be work for the dies later */
 			snprintf(why, sizeof(why), "'untimed': give a job and --keep-flash");
 		else
 			continue;
-		fprintf(stderr, "david-sim bench: --before \"%s\": %s\n", args->before[i], why);
+		fprintf(stderr, "david-sim bench: --before \"%s\": %s\n",
+			args->before.texts[i], why);
 		return 1;
 	}
 	return 0;
@@ -550,8 +504,8 @@ static int parse_before(const struct arguments *args, const struct profile *prof
 
 static int run_jobs(struct arguments *args, const struct profile *profile)
 {
-	struct named_job *jobs = calloc(args->nr_jobs, sizeof(*jobs));
-	struct job *before = calloc(args->nr_before + 1, sizeof(*before));
+	struct named_job *jobs = calloc(args->jobs.nr, sizeof(*jobs));
+	struct job *before = calloc(args->before.nr + 1, sizeof(*before));
 	struct profile whole = *profile;	/* of it, jobs know the size only */
 	struct ftl *flash = NULL;
 	unsigned int i;
@@ -573,7 +527,7 @@ static int run_jobs(struct arguments *args, const struct profile *profile)
 	else
 		printf("%s\n\n%10s %10s %12s %12s %12s %6s  job\n", profile->name, "per s", "MB/s",
 		       "mean us", "p99 us", "max us", "hit %");
-	for (i = 0; i < args->nr_jobs && !r; i++)
+	for (i = 0; i < args->jobs.nr && !r; i++)
 		r = run_job(args, profile, &whole, &jobs[i], before, &flash, !i);
 	if (args->json)
 		printf("\n]}\n");
@@ -614,7 +568,7 @@ int bench_main(int argc, char **argv)
 	struct profile profile = { };
 	int r = args ? bench_arguments(argc, argv, args) : 1;
 
-	if (!r && load_profile(&profile, args->profile, args->options, args->nr_options))
+	if (!r && load_profile(&profile, args->profile, &args->values))
 		r = 1;
 	if (!r && args->size && profile_scale(&profile, args->size)) {
 		fprintf(stderr, "david-sim bench: --size: the profile cannot be scaled to that\n");
@@ -629,10 +583,12 @@ int bench_main(int argc, char **argv)
 	if (!r)
 		r = run_jobs(args, &profile);
 	profile_free(&profile);
-	while (args && args->nr_jobs)
-		free(args->jobs[--args->nr_jobs]);
-	if (args)
+	while (args && args->jobs.nr)
+		free(args->jobs.texts[--args->jobs.nr]);
+	if (args) {
+		free(args->jobs.texts);
 		free(args->faults);
+	}
 	free(args);
 	return r;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* david-sim blocks: a block trace's requests from a file, and what they came to. */
 #define _GNU_SOURCE	/* getline */
-#include <getopt.h>
 #include <stdio.h>
 
 #include "../../dm-david/portable/portable-alloc.h"
 #include "../../model/flash/ftl.h"
 #include "../common/complain.h"
-#include "../common/number.h"
 #include "../common/vec.h"
 #include "arraytext.h"
 #include "blocks.h"
@@ -46,24 +44,6 @@ static const char usage[] =
 "\n"
 "The exit status is 0 if all went well, 1 if a file or the command line is bad.\n";
 
-enum { OPTION_PROFILE = 256, OPTION_REQUESTS, OPTION_OPEN, OPTION_CLOSED, OPTION_BOUND,
-	OPTION_ARRAY, OPTION_SIZE, OPTION_OPTION, OPTION_OUT };
-
-static const struct option long_options[] = {
-	{ "profile", required_argument, NULL, OPTION_PROFILE },
-	{ "requests", required_argument, NULL, OPTION_REQUESTS },
-	{ "open", no_argument, NULL, OPTION_OPEN },
-	{ "closed", no_argument, NULL, OPTION_CLOSED },
-	{ "bound", required_argument, NULL, OPTION_BOUND },
-	{ "array", required_argument, NULL, OPTION_ARRAY },
-	{ "size", required_argument, NULL, OPTION_SIZE },
-	{ "option", required_argument, NULL, OPTION_OPTION },
-	{ "out", required_argument, NULL, OPTION_OUT },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
-
-#define MAX_OPTIONS	64
 #define MOST_SPEED	1048576		/* times */
 #define MOST_SECTORS	U32_MAX
 #define MOST_TIME	(U64_MAX / 4)
@@ -72,11 +52,9 @@ static const char command[] = "david-sim blocks";
 
 struct arguments {
 	const char *profile, *requests, *array, *out;
-	char *options[MAX_OPTIONS];
-	unsigned int nr_options;
+	struct option_list values;
 	u64 size, bound;
 	bool open, closed;
-	bool preconditioned;	/* by an option */
 };
 
 /* The result of a bisection. */
@@ -87,62 +65,39 @@ struct blocks_load {
 	u64 left;		/* ns, to empty the caches afterwards */
 };
 
-static int take_option(struct arguments *args, char *option)
+static void blocks_help(void)
 {
-	if (args->nr_options == MAX_OPTIONS)
-		return bad_usage(command, "too many --option");
-	args->options[args->nr_options++] = option;
-	args->preconditioned |= !strncmp(option, "precondition=", strlen("precondition="));
-	return 0;
+	fputs(usage, stdout);
+}
+
+static bool is_preconditioned(const struct option_list *values)
+{
+	unsigned int i;
+
+	for (i = 0; i < values->nr; i++)
+		if (!strncmp(values->texts[i], "precondition=", strlen("precondition=")))
+			return true;
+	return false;
 }
 
 static int blocks_arguments(int argc, char **argv, struct arguments *args)
 {
-	int c, r = 0;
+	const struct sim_option options[] = {
+		SIM_OPTION_PROFILE(&args->profile),
+		SIM_OPTION_VALUES(&args->values),
+		SIM_OPTION_SIZE(&args->size),
+		SIM_OPTION_ARRAY(&args->array),
+		SIM_OPTION_OUT(&args->out),
+		{ .name = "requests", .kind = SIM_TEXT, .into = &args->requests },
+		{ .name = "open", .kind = SIM_FLAG, .into = &args->open },
+		{ .name = "closed", .kind = SIM_FLAG, .into = &args->closed },
+		{ .name = "bound", .kind = SIM_NUMBER, .into = &args->bound, .least = 1,
+		  .most = MOST_TIME, .what = "a time in nanoseconds" },
+		{ }
+	};
 
-	while (!r && (c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		switch (c) {
-		case OPTION_PROFILE:
-			args->profile = optarg;
-			break;
-		case OPTION_REQUESTS:
-			args->requests = optarg;
-			break;
-		case OPTION_OPEN:
-			args->open = true;
-			break;
-		case OPTION_CLOSED:
-			args->closed = true;
-			break;
-		case OPTION_BOUND:
-			if (!number_parse(optarg, MOST_TIME, &args->bound) || !args->bound)
-				return bad_usage(command, "--bound: a time in nanoseconds");
-			break;
-		case OPTION_ARRAY:
-			args->array = optarg;
-			break;
-		case OPTION_SIZE:
-			if (!number_parse(optarg, U64_MAX, &args->size) || !args->size)
-				return bad_usage(command,
-						 "--size: a number of sectors of 512 bytes");
-			break;
-		case OPTION_OPTION:
-			r = take_option(args, optarg);
-			break;
-		case OPTION_OUT:
-			args->out = optarg;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		default:
-			return usage_hint(command);
-		}
-	}
-	if (r)
-		return r;
-	if (optind < argc)
-		return bad_usage(command, "there is an argument that is no option");
+	if (options_read_all(command, argc, argv, options, blocks_help))
+		return 1;
 	if (!args->profile || !args->requests)
 		return bad_usage(command, "--profile and --requests are needed");
 	if (!args->open && !args->closed && !args->bound)
@@ -458,11 +413,11 @@ int blocks_main(int argc, char **argv)
 
 	if (r)
 		return r;
-	if (load_profile(&profile, args.profile, args.options, args.nr_options))
+	if (load_profile(&profile, args.profile, &args.values))
 		return 1;
 	if (args.size && profile_scale(&profile, args.size))
 		r = complain("%s: --size: the profile cannot be scaled to that", command);
-	if (profile.kind == DRIVE_SSD && !args.preconditioned &&
+	if (profile.kind == DRIVE_SSD && !is_preconditioned(&args.values) &&
 	    profile.precondition == PRECONDITION_FRESH)
 		profile.precondition = PRECONDITION_SEQUENTIAL;
 	if (!r && args.array)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* david-sim layout: where an array's sectors lie on its members. */
-#include <getopt.h>
 
 #include "../common/complain.h"
-#include "../common/number.h"
 #include "arraytext.h"
 #include "layout.h"
+#include "options.h"
 
 static const char usage[] =
 "Usage: david-sim layout --array 'LEVEL members=N [chunk=BYTES] [layout=NAME]' [--size S]\n"
@@ -19,15 +18,6 @@ static const char usage[] =
 "  -h, --help          this text\n"
 "\n"
 "An array's words:\n";
-
-enum { OPTION_ARRAY = 256, OPTION_SIZE };
-
-static const struct option long_options[] = {
-	{ "array", required_argument, NULL, OPTION_ARRAY },
-	{ "size", required_argument, NULL, OPTION_SIZE },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
 
 static const char command[] = "david-sim layout";
 
@@ -58,32 +48,24 @@ static void print_chunks(const struct array_layout *layout)
 	}
 }
 
+static void layout_help(void)
+{
+	printf("%s%s", usage, array_words);
+}
+
 int layout_main(int argc, char **argv)
 {
 	const char *words = NULL;
 	struct array_setup setup;
 	u64 size = 0;
-	int c;
+	const struct sim_option options[] = {
+		SIM_OPTION_ARRAY(&words),
+		SIM_OPTION_SIZE(&size),
+		{ }
+	};
 
-	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		switch (c) {
-		case OPTION_ARRAY:
-			words = optarg;
-			break;
-		case OPTION_SIZE:
-			if (!number_parse(optarg, U64_MAX, &size) || !size)
-				return bad_usage(command,
-						 "--size: a number of sectors of 512 bytes");
-			break;
-		case 'h':
-			printf("%s%s", usage, array_words);
-			return 0;
-		default:
-			return 1;
-		}
-	}
-	if (optind < argc)
-		return bad_usage(command, "there is an argument that is no option");
+	if (options_read_all(command, argc, argv, options, layout_help))
+		return 1;
 	if (!words)
 		return bad_usage(command, "--array is needed");
 	if (array_parse(&setup, words, size))

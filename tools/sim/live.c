@@ -3,7 +3,6 @@
  * A modelled disk behind a pipe. What is asked next may depend on the answers so far, as it does
  * for who measures a drive.
  */
-#include <getopt.h>
 #include <stdio.h>
 
 #include "../../dm-david/portable/portable-alloc.h"
@@ -32,15 +31,6 @@ static const char usage[] =
 "  --profile P         a profile or a file of DiskSim parameters, or a name in profiles/\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
 "  -h, --help          this text\n";
-
-enum { OPTION_PROFILE = 256, OPTION_OPTION };
-
-static const struct option long_options[] = {
-	{ "profile", required_argument, NULL, OPTION_PROFILE },
-	{ "option", required_argument, NULL, OPTION_OPTION },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
 
 struct live {
 	const struct profile *profile;
@@ -210,38 +200,29 @@ static int live_serve(const struct profile *profile)
 	return r || fflush(stdout) ? 1 : 0;
 }
 
+static void live_help(void)
+{
+	fputs(usage, stdout);
+}
+
 int live_main(int argc, char **argv)
 {
+	static const char command[] = "david-sim live";
 	struct profile profile = { };
+	struct option_list values = { };
 	const char *name = NULL;
-	char *options[64];
-	unsigned int nr_options = 0;
-	int c, status;
+	int status;
+	const struct sim_option options[] = {
+		SIM_OPTION_PROFILE(&name),
+		SIM_OPTION_VALUES(&values),
+		{ }
+	};
 
-	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		switch (c) {
-		case OPTION_PROFILE:
-			name = optarg;
-			break;
-		case OPTION_OPTION:
-			if (nr_options == ARRAY_SIZE(options)) {
-				fprintf(stderr, "david-sim live: too many --option\n");
-				return 1;
-			}
-			options[nr_options++] = optarg;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		default:
-			return 1;
-		}
-	}
-	if (!name || optind < argc) {
-		fprintf(stderr, "david-sim live: --profile is needed, and no other argument\n");
+	if (options_read_all(command, argc, argv, options, live_help))
 		return 1;
-	}
-	if (load_profile(&profile, name, options, nr_options))
+	if (!name)
+		return bad_usage(command, "--profile is needed");
+	if (load_profile(&profile, name, &values))
 		return 1;
 	status = live_serve(&profile);
 	profile_free(&profile);

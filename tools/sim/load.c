@@ -148,8 +148,7 @@ static int apply(struct profile *profile, const char *option)
 	return ret ? -1 : 0;
 }
 
-int load_profile(struct profile *profile, const char *name, char *const *options,
-		 unsigned int nr_options)
+int load_profile(struct profile *profile, const char *name, const struct option_list *values)
 {
 	struct profile_error error;
 	size_t len;
@@ -169,8 +168,8 @@ int load_profile(struct profile *profile, const char *name, char *const *options
 	free(text);
 	if (ret)
 		return -1;
-	for (i = 0; i < nr_options; i++)
-		if (apply(profile, options[i]))
+	for (i = 0; values && i < values->nr; i++)
+		if (apply(profile, values->texts[i]))
 			return -1;
 	return 0;
 }

@@ -4,14 +4,14 @@
 #define DAVID_SIM_LOAD_H
 
 #include "../../model/profile/profile.h"
+#include "options.h"
 
 /*
  * Load a profile: @name is a file with a profile or with DiskSim parameters, or the
- * name of one in profiles/. @options, "name=value", replace values of it. Complains on
+ * name of one in profiles/. @values, "name=value", replace some of it; NULL: none. Complains on
  * standard error and returns -1 when that does not work.
  */
-int load_profile(struct profile *profile, const char *name, char *const *options,
-		 unsigned int nr_options);
+int load_profile(struct profile *profile, const char *name, const struct option_list *values);
 
 /* Its text as it stands in the file, or as imported; to be freed. NULL: has complained. */
 char *load_text(const char *name, size_t *len);

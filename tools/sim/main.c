@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* david-sim: the modelled disk without a kernel, fed from files. */
-#include <getopt.h>
 #include <stdio.h>
 
 #include "../common/complain.h"
-#include "../common/number.h"
 #include "arraytext.h"
 #include "bench.h"
 #include "blocks.h"
@@ -12,6 +10,7 @@
 #include "layout.h"
 #include "live.h"
 #include "load.h"
+#include "options.h"
 #include "recorded.h"
 #include "physics.h"
 #include "profiles.h"
@@ -62,91 +61,41 @@ static const char usage[] =
 "\n"
 "The exit status is 0 if all went well, 1 if a file or the command line is bad.\n";
 
-enum { OPTION_PROFILE = 256, OPTION_TRACE, OPTION_OUT, OPTION_OPTION, OPTION_JSON,
-	OPTION_RECORDED, OPTION_SIZE, OPTION_DEVICE, OPTION_ARRAY, OPTION_FAULTS, OPTION_SHIFT };
-
-static const struct option long_options[] = {
-	{ "profile", required_argument, NULL, OPTION_PROFILE },
-	{ "trace", required_argument, NULL, OPTION_TRACE },
-	{ "out", required_argument, NULL, OPTION_OUT },
-	{ "option", required_argument, NULL, OPTION_OPTION },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "recorded", required_argument, NULL, OPTION_RECORDED },
-	{ "size", required_argument, NULL, OPTION_SIZE },
-	{ "device", required_argument, NULL, OPTION_DEVICE },
-	{ "array", required_argument, NULL, OPTION_ARRAY },
-	{ "faults", required_argument, NULL, OPTION_FAULTS },
-	{ "fault-shift", required_argument, NULL, OPTION_SHIFT },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
-
-#define MAX_OPTIONS	64
-
 struct arguments {
 	const char *profile, *trace, *out, *recorded, *device, *array, *faults;
 	u64 fault_shift;
 	u64 size;		/* sectors; 0: the profile's */
-	char *options[MAX_OPTIONS];
-	unsigned int nr_options;
+	struct option_list values;
 	bool json;
 };
 
 static const char command[] = "david-sim";
 
+static void sim_help(void)
+{
+	fputs(usage, stdout);
+}
+
 static int main_arguments(int argc, char **argv, struct arguments *args)
 {
-	int c;
+	const struct sim_option options[] = {
+		SIM_OPTION_PROFILE(&args->profile),
+		SIM_OPTION_VALUES(&args->values),
+		SIM_OPTION_SIZE(&args->size),
+		SIM_OPTION_ARRAY(&args->array),
+		SIM_OPTION_OUT(&args->out),
+		SIM_OPTION_JSON(&args->json),
+		{ .name = "trace", .kind = SIM_TEXT, .into = &args->trace },
+		{ .name = "recorded", .kind = SIM_TEXT, .into = &args->recorded },
+		{ .name = "device", .kind = SIM_TEXT, .into = &args->device },
+		{ .name = "faults", .kind = SIM_TEXT, .into = &args->faults },
+		{ .name = "fault-shift", .kind = SIM_NUMBER, .into = &args->fault_shift,
+		  .most = U64_MAX, .what = "a number of ns" },
+		{ }
+	};
 
-	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		switch (c) {
-		case OPTION_PROFILE:
-			args->profile = optarg;
-			break;
-		case OPTION_TRACE:
-			args->trace = optarg;
-			break;
-		case OPTION_OUT:
-			args->out = optarg;
-			break;
-		case OPTION_OPTION:
-			if (args->nr_options == MAX_OPTIONS)
-				return bad_usage(command, "too many --option");
-			args->options[args->nr_options++] = optarg;
-			break;
-		case OPTION_JSON:
-			args->json = true;
-			break;
-		case OPTION_RECORDED:
-			args->recorded = optarg;
-			break;
-		case OPTION_SIZE:
-			if (!number_parse(optarg, U64_MAX, &args->size) || !args->size)
-				return bad_usage(command,
-						 "--size: a number of sectors of 512 bytes");
-			break;
-		case OPTION_DEVICE:
-			args->device = optarg;
-			break;
-		case OPTION_ARRAY:
-			args->array = optarg;
-			break;
-		case OPTION_FAULTS:
-			args->faults = optarg;
-			break;
-		case OPTION_SHIFT:
-			if (!number_parse(optarg, U64_MAX, &args->fault_shift))
-				return bad_usage(command, "--fault-shift: a number of ns");
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		default:
-			return usage_hint(command);
-		}
-	}
-	if (optind < argc)
-		return bad_usage(command, "there is an argument that is no option");
+	if (options_read_all(command, argc, argv, options, sim_help))
+		return 1;
 	if (!args->profile || !args->trace == !args->recorded)
 		return bad_usage(command, "--profile and either --trace or --recorded are needed");
 	return 0;
@@ -327,7 +276,7 @@ int main(int argc, char **argv)
 	int status;
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(usage, stdout);
+		sim_help();
 		return 0;
 	}
 	if (argc > 1 && !strcmp(argv[1], "profile"))
@@ -358,7 +307,7 @@ int main(int argc, char **argv)
 	if (!args.recorded && replaying != !!args.out)
 		return bad_usage(command, "%s",
 				 replaying ? "replay needs --out" : "validate takes no --out");
-	if (load_profile(&profile, args.profile, args.options, args.nr_options))
+	if (load_profile(&profile, args.profile, &args.values))
 		return 1;
 	if (args.recorded) {
 		status = replay_kernel(&args, &profile);

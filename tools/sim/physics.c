@@ -3,14 +3,12 @@
  * david-sim physics: random jobs are checked against rules that hold for any disk (rules.h). A
  * job that breaks a rule is simplified as long as it still breaks the rule.
  */
-#include <getopt.h>
 
 #include "../../dm-david/portable/portable-alloc.h"
 #include "../../dm-david/portable/splitmix.h"
 #include "../../model/drive/seek.h"
 #include "../../model/flash/ftl.h"
 #include "../common/complain.h"
-#include "../common/number.h"
 #include "jobtext.h"
 #include "load.h"
 #include "physics.h"
@@ -42,7 +40,6 @@ static const char usage[] =
 "\n"
 "Rules, and the part of the time by which jobs may miss them:\n";
 
-#define MAX_OPTIONS	64
 #define MAX_RULES	32
 #define MAX_LEFT	64
 #define COARSE		8	/* pages of the map for one */
@@ -58,9 +55,8 @@ struct left_out {
 struct physics {
 	struct profile profile;
 	const char *profile_name;
-	char *options[MAX_OPTIONS];
-	unsigned int nr_options;
-	u32 jobs;
+	struct option_list values;
+	u64 jobs;
 	u64 seed;
 	bool only;
 	bool wanted[MAX_RULES];
@@ -529,7 +525,7 @@ static int physics_check(struct physics *ph)
 
 static const char command[] = "david-sim physics";
 
-static void help(void)
+static void physics_help(void)
 {
 	u32 i;
 
@@ -539,24 +535,6 @@ static void help(void)
 		       rules[i].text);
 	puts("and, but for limits, two full strokes and revolutions, for beginning and end.");
 }
-
-enum {
-	OPTION_PROFILE = 256, OPTION_JOBS, OPTION_SEED, OPTION_RULE, OPTION_OPTION, OPTION_KNOWN,
-	OPTION_KEEP, OPTION_COARSE
-};
-
-static const struct option long_options[] = {
-	{ "profile", required_argument, NULL, OPTION_PROFILE },
-	{ "jobs", required_argument, NULL, OPTION_JOBS },
-	{ "seed", required_argument, NULL, OPTION_SEED },
-	{ "rule", required_argument, NULL, OPTION_RULE },
-	{ "option", required_argument, NULL, OPTION_OPTION },
-	{ "known", required_argument, NULL, OPTION_KNOWN },
-	{ "keep-going", no_argument, NULL, OPTION_KEEP },
-	{ "coarse", no_argument, NULL, OPTION_COARSE },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
 
 /* Which of all rules are @chosen: one more, by its name. */
 static int choose_rule(bool chosen[], const char *name)
@@ -571,55 +549,40 @@ static int choose_rule(bool chosen[], const char *name)
 	return bad_usage(command, "--rule, --known: no such rule");
 }
 
+static int choose_wanted(void *physics, char *name)
+{
+	struct physics *ph = physics;
+
+	ph->only = true;
+	return choose_rule(ph->wanted, name);
+}
+
+static int choose_known(void *known, char *name)
+{
+	return choose_rule(known, name);
+}
+
 static int physics_arguments(int argc, char **argv, struct physics *ph)
 {
-	u64 number;
-	int c, r = 0;
+	const struct sim_option options[] = {
+		SIM_OPTION_PROFILE(&ph->profile_name),
+		SIM_OPTION_VALUES(&ph->values),
+		{ .name = "jobs", .kind = SIM_NUMBER, .into = &ph->jobs, .least = 1,
+		  .most = U32_MAX, .what = "a number of jobs" },
+		{ .name = "seed", .kind = SIM_NUMBER, .into = &ph->seed, .most = U64_MAX,
+		  .what = "a number" },
+		{ .name = "rule", .kind = SIM_CALL, .into = ph, .call = choose_wanted },
+		{ .name = "known", .kind = SIM_CALL, .into = ph->known, .call = choose_known },
+		{ .name = "keep-going", .kind = SIM_FLAG, .into = &ph->keep_going },
+		{ .name = "coarse", .kind = SIM_FLAG, .into = &ph->coarse },
+		{ }
+	};
 
-	while (!r && (c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		switch (c) {
-		case OPTION_PROFILE:
-			ph->profile_name = optarg;
-			break;
-		case OPTION_JOBS:
-			if (!number_parse(optarg, U32_MAX, &number) || !number)
-				r = bad_usage(command, "--jobs: a number of jobs");
-			ph->jobs = number;
-			break;
-		case OPTION_SEED:
-			if (!number_parse(optarg, U64_MAX, &ph->seed))
-				r = bad_usage(command, "--seed: a number");
-			break;
-		case OPTION_RULE:
-			ph->only = true;
-			r = choose_rule(ph->wanted, optarg);
-			break;
-		case OPTION_KNOWN:
-			r = choose_rule(ph->known, optarg);
-			break;
-		case OPTION_OPTION:
-			if (ph->nr_options == MAX_OPTIONS)
-				return bad_usage(command, "--option: too many");
-			ph->options[ph->nr_options++] = optarg;
-			break;
-		case OPTION_KEEP:
-			ph->keep_going = true;
-			break;
-		case OPTION_COARSE:
-			ph->coarse = true;
-			break;
-		case 'h':
-			help();
-			exit(0);
-		default:
-			return 1;
-		}
-	}
-	if (!r && optind < argc)
-		return bad_usage(command, "there is an argument that is no option");
-	if (!r && !ph->profile_name)
+	if (options_read_all(command, argc, argv, options, physics_help))
+		return 1;
+	if (!ph->profile_name)
 		return bad_usage(command, "--profile is needed");
-	return r;
+	return 0;
 }
 
 int physics_main(int argc, char **argv)
@@ -633,7 +596,7 @@ int physics_main(int argc, char **argv)
 	ph->jobs = 300;
 	ph->seed = 1;
 	r = physics_arguments(argc, argv, ph);
-	if (!r && load_profile(&ph->profile, ph->profile_name, ph->options, ph->nr_options))
+	if (!r && load_profile(&ph->profile, ph->profile_name, &ph->values))
 		r = 1;
 	if (!r) {
 		r = create_states(ph) ? physics_check(ph) : -complain("%s: out of memory", command);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* david-sim profile: look at profiles, check and import them. */
-#include <getopt.h>
 
 #include "../../model/profile/profile-options.h"
 #include "../common/complain.h"
@@ -25,15 +24,12 @@ static const char usage[] =
 "  --word              in one word, as in a device-mapper table\n"
 "  --sectors N         scaled to a disk of this size\n"
 "  --option NAME=VALUE replace a value; may be given many times\n"
-"  -o OUT              write there, and not to standard output\n"
+"  -o OUT, --out OUT   write there, and not to standard output\n"
 "\n"
 "P is a file, or the name of a profile in profiles/.\n";
 
-#define MAX_OPTIONS	64
-
 struct arguments {
-	char *options[MAX_OPTIONS];
-	unsigned int nr_options;
+	struct option_list values;
 	bool word;
 	const char *sectors, *out;
 	char **files;
@@ -42,42 +38,26 @@ struct arguments {
 
 static const char command[] = "david-sim profile";
 
+static void profiles_help(void)
+{
+	fputs(usage, stdout);
+}
+
 static int profile_arguments(int argc, char **argv, struct arguments *args)
 {
-	static const struct option long_options[] = {
-		{ "word", no_argument, NULL, 'w' },
-		{ "sectors", required_argument, NULL, 's' },
-		{ "option", required_argument, NULL, 'p' },
-		{ "help", no_argument, NULL, 'h' },
+	const struct sim_option options[] = {
+		SIM_OPTION_VALUES(&args->values),
+		{ .name = "word", .kind = SIM_FLAG, .into = &args->word },
+		{ .name = "sectors", .kind = SIM_TEXT, .into = &args->sectors },
+		{ .name = "out", .kind = SIM_TEXT, .into = &args->out, .letter = 'o' },
 		{ }
 	};
-	int c;
+	int read = options_read(command, argc, argv, options, profiles_help);
 
-	while ((c = getopt_long(argc, argv, "ho:", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'w':
-			args->word = true;
-			break;
-		case 's':
-			args->sectors = optarg;
-			break;
-		case 'o':
-			args->out = optarg;
-			break;
-		case 'p':
-			if (args->nr_options == MAX_OPTIONS)
-				return bad_usage(command, "too many --option");
-			args->options[args->nr_options++] = optarg;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		default:
-			return usage_hint(command);
-		}
-	}
-	args->files = argv + optind;
-	args->nr_files = argc - optind;
+	if (read < 0)
+		return 1;
+	args->files = argv + read;
+	args->nr_files = argc - read;
 	return 0;
 }
 
@@ -89,7 +69,7 @@ static int list(const struct arguments *args)
 	for (i = 0; i < args->nr_files; i++) {
 		struct profile profile;
 
-		if (load_profile(&profile, args->files[i], NULL, 0)) {
+		if (load_profile(&profile, args->files[i], NULL)) {
 			status = 1;
 			continue;
 		}
@@ -134,7 +114,7 @@ static int show(const struct arguments *args)
 	struct profile profile;
 	char *word = NULL;
 
-	if (load_profile(&profile, args->files[0], args->options, args->nr_options))
+	if (load_profile(&profile, args->files[0], &args->values))
 		return 1;
 	if (!args->sectors || !scale(&profile, args->sectors))
 		word = print_profile(&profile);
@@ -153,7 +133,7 @@ static int check_files(const struct arguments *args)
 {
 	struct profile profile;
 
-	if (load_profile(&profile, args->files[0], args->options, args->nr_options))
+	if (load_profile(&profile, args->files[0], &args->values))
 		return 1;
 	printf("%s: '%s', %.1f GB, is sound\n", args->files[0], profile.name,
 	       profile.sectors * 512 / 1e9);
