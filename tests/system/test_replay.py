@@ -332,6 +332,39 @@ def test_of_a_long_list_of_what_was_there_the_first_and_the_last_call_are_compar
         assert (run["same"], run["compared"]) == wanted, (there, run["differences"])
 
 
+def test_who_reads_an_eventfd_waits_for_who_adds_to_it(tmp_path: Path) -> None:
+    """Not for one that found the counter full, nor a read that found nothing."""
+    trace = Trace()
+    trace.call(at(1, 0.2, 0.5), "eventfd2", 5, 0, 0)
+    trace.thread(2)
+    trace.io(at(1, 1, 2), "read", 5, 8, result=-11)
+    trace.io(at(2, 3, 4), "write", 5, 8)
+    trace.io(at(2, 4.2, 4.5), "write", 5, 8, result=-11)
+    trace.io(at(1, 3.5, 5), "read", 5, 8)
+    trace.finish(tmp_path / "t.db")
+    assert {pair for pair in edges(tmp_path / "t.db", "causal") if pair[0] > 1} == {(3, 5)}
+
+
+def test_a_file_without_a_name_that_was_inherited_is_there(tmp_path: Path) -> None:
+    """As large as it was, where it stood; no name of it is left."""
+    work = tmp_path / "work"
+    work.mkdir()
+    with (work / "gone").open("w+b", buffering=0) as gone:
+        gone.write(bytes(500))
+        gone.seek(300)
+        (work / "gone").unlink()
+        words = ["trace", "record", "-o", tmp_path / "t.db", "--share-disk", "--"]
+        shell = "cd {0}; head -c 50 <&{1} >part; cat <&{1} >rest; echo x >&{1}"
+        shell = shell.format(work, gone.fileno())
+        call(DAVID, *words, "bash", "-c", shell, pass_fds=[gone.fileno()])
+    run = once(make(tmp_path / "t.db"), tmp_path / "target")
+    assert run["same"] == run["compared"] > 100, run["differences"]
+    again = tmp_path / "target" / work.relative_to("/")
+    assert {path.name: path.stat().st_size for path in again.iterdir()} == {
+        path.name: path.stat().st_size for path in work.iterdir()
+    }
+
+
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A replayer that leaves out the waits of one record."""

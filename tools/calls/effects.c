@@ -572,6 +572,7 @@ static void other_opened(struct world *w, struct about *a, s64 fd)
 	a->ofd = world_open(w, a->thread, fd, O_RDWR | cloexec_of(a));
 	if (!a->ofd)
 		return;
+	a->ofd->counter = a->record->nr == SYS_eventfd || a->record->nr == SYS_eventfd2;
 	a->ofd->file = attr ? world_file(w, attr, at_exit(a)) : world_new_file(w, NULL);
 	if (!attr)
 		a->ofd->file->mode = S_IFSOCK;

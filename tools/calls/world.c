@@ -308,6 +308,12 @@ void world_dup(struct world *w, struct thread *thread, u32 from, u32 to, bool cl
 	set_slot(thread, to, ofd, cloexec);
 }
 
+void world_share(struct thread *thread, u32 fd, struct ofd *ofd)
+{
+	if (fd < FD_MAX)
+		set_slot(thread, fd, ofd, false);
+}
+
 void world_cloexec(struct thread *thread, u32 fd, bool cloexec)
 {
 	struct slot *slot = fd_slot(thread->fds, fd, false);
@@ -551,6 +557,11 @@ static struct thread *thread_new(struct world *w, u32 tid, struct process *proce
 	*place = thread;
 	process->threads++;
 	return thread;
+}
+
+struct thread *world_living(struct world *w, u32 tid)
+{
+	return *thread_place(w, tid);
 }
 
 struct thread *world_thread(struct world *w, u32 tid)

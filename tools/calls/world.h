@@ -82,6 +82,7 @@ struct ofd { /* open file description */
 	u32 syncs;
 	u32 sequential; /* reads and writes that begin where the last one ended */
 	s64 expected; /* where that was */
+	bool counter; /* an eventfd */
 	bool adrift; /* its position is not known: it appended to a file of unknown size */
 	u64 bytes_read;
 	u64 bytes_written;
@@ -190,6 +191,9 @@ void world_free(struct world *w);
 
 /* The thread of a number; one that nobody has announced is of a new process. */
 struct thread *world_thread(struct world *w, u32 tid);
+
+/* NULL: there is none now. */
+struct thread *world_living(struct world *w, u32 tid);
 struct thread *world_fork(struct world *w, struct thread *parent, u32 tid, u64 flags);
 
 /* @thread, which was there before the trace, is one of @leader's process. */
@@ -245,6 +249,9 @@ void world_settle(struct world *w, struct thread *thread);
 struct ofd *world_closing(struct thread *thread, u32 fd);
 void world_close(struct world *w, struct thread *thread, u32 fd);
 void world_dup(struct world *w, struct thread *thread, u32 from, u32 to, bool cloexec);
+
+/* The thread has a descriptor of it, too. */
+void world_share(struct thread *thread, u32 fd, struct ofd *ofd);
 void world_cloexec(struct thread *thread, u32 fd, bool cloexec);
 
 /* A message has been sent that passes on a descriptor. */

@@ -78,6 +78,19 @@ static void seek_to_end(struct compiler *c)
 	command_make_up(c, WL_SEEK, g->item->offset, args);
 }
 
+/* Who reads a counter waits for one who adds to it. */
+static void count_event(struct compiler *c, const struct ofd *ofd, bool write)
+{
+	u64 key = hash_u64(ofd->id) ^ SYS_eventfd2;
+
+	choose_none(c, BECAUSE_ORDER);
+	if (c->making.result < 0)
+		return;
+	uses_add(&c->uses, USE_WAKE, write ? ACCESS_STAGE : ACCESS_READ, key);
+	if (!write)
+		uses_on_return(&c->uses);
+}
+
 static void choose_transfer(struct compiler *c, bool write)
 {
 	struct making *g = &c->making;
@@ -88,6 +101,10 @@ static void choose_transfer(struct compiler *c, bool write)
 
 	if (choose_nr(c) == SYS_preadv2 || choose_nr(c) == SYS_pwritev2)
 		positioned = choose_arg(c, 3) != U64_MAX;
+	if (ofd && ofd->counter) {
+		count_event(c, ofd, write);
+		return;
+	}
 	if (slots_is_pipe(&c->slots, ofd)) {
 		pipe_transfer(c, ofd, write);
 		return;

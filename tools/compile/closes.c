@@ -69,7 +69,7 @@ static void use_threads(struct compiler *c)
  * Who has inherited a descriptor comes after the command that opens it, though that may be by
  * another thread than the one that made its process.
  */
-static void use_opened(struct compiler *c, u32 slot)
+void closes_use_opened(struct compiler *c, u32 slot)
 {
 	struct slot_use opened = c->slots.state[slot].opened;
 	u32 own = compiler_place(c);
@@ -100,7 +100,7 @@ static void add_one(struct compiler *c, u8 op, u32 slot, u32 ofd, bool all)
 
 	if (all && !waits_for_others()) {
 		use_threads(c);
-		use_opened(c, slot);
+		closes_use_opened(c, slot);
 	} else {
 		uses_add(&c->uses, USE_FD, ACCESS_STAGE, ofd);
 		if (op == WL_LEAVE)

@@ -37,4 +37,7 @@ void closes_add(struct compiler *c);
 /* The same for a process that has ended, or its program: after all that its threads have done. */
 void closes_add_all(struct compiler *c);
 
+/* The command comes after the one that opens what the slot is of. */
+void closes_use_opened(struct compiler *c, u32 slot);
+
 #endif

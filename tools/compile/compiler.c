@@ -442,6 +442,7 @@ void compiler_free(struct compiler *c)
 	map_free(&c->fifos);
 	map_free(&c->umasks);
 	map_free(&c->listed);
+	map_free(&c->adopted);
 	map_free(&c->threads);
 	free(c->place);
 	free(c);

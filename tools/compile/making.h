@@ -64,6 +64,7 @@ struct compiler {
 	u32 *place; /* replay threads */
 	struct map left_out; /* by open file description: 1 + why its open was left out */
 	struct map fifos; /* by file: 1 + number of its pipe (slots_set_end()) */
+	struct map adopted; /* by the trace's number of a description: the one of the world */
 	struct map umasks; /* by process: 1 + umask */
 	struct map listed; /* by description: has it given names, and not come to its end? */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
