@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from cases import case
 from helpers import writelog
@@ -36,6 +37,7 @@ NAMES = ("a", "b", "c")
 SIZE, FLUSHES, CUTS = 2 * MIB, 700 if FULL else 30, 3000 if FULL else 25
 SHARED_FLUSHES, SHARED_CUTS = (350, 1500) if FULL else (30, 20)
 FS_SIZE, FS_BACKING = 2 * GIB, (512 if FULL else 160) * MIB
+ALIKE = 32 << 10  # bytes of a file that all have
 SYSTEMS = {"a": "ext4", "b": "xfs", "c": "btrfs"}
 
 
@@ -170,12 +172,30 @@ def lost_blocks_of_a_pool_are_found() -> None:
             cut_blocks(60, 80, 2, share)
 
 
-@case(seldom=True)
-def file_systems_of_three_kinds_recover_from_a_power_cut() -> None:
+def alike(number: int) -> bytes:
+    return random.Random(f"alike {number}").randbytes(ALIKE)
+
+
+def write_alike(top: str, number: int) -> None:
+    """By a rule its content is kept. All three have it, which is one copy where blocks are shared."""
+    with open(f"{top}/{number}.alike", "wb") as file:
+        file.write(alike(number))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def wrong_alike(top: str, synced: int) -> str:
+    for number in range(synced + 1):
+        if Path(f"{top}/{number}.alike").read_bytes() != alike(number):
+            return f"{number}.alike is not what was written"
+    return ""
+
+
+def cut_file_systems(share: bool) -> None:
     syncs, cuts = (350, 2100) if FULL else (8, 4)
     with writelog.log_disk(4 * GIB) as log:
         with (
-            loop_disk(FS_BACKING, prepare=made) as dev,
+            loop_disk(FS_BACKING, prepare=made_sharing if share else made) as dev,
             writelog.recorded("recorded", dev, log) as backing,
             ExitStack() as stack,
         ):
@@ -185,20 +205,34 @@ def file_systems_of_three_kinds_recover_from_a_power_cut() -> None:
                 run(*TOOLS[fs].mkfs, *(("-J", "size=8") if fs == "ext4" else ()), disk)
                 top = stack.enter_context(mounted(disk, fs))
                 files[name] = Files(top, "recorded", len(files), name)
+                david("raw", "add", name, "suffix:alike")
             os.sync()
             writelog.mark("recorded", "mounted")
             for number in range(syncs):
                 for each in files.values():
+                    write_alike(each.top, number)
                     each.step(number)
+            saved = int(device_stats("a")["pool_saved"])  # type: ignore[call-overload]
+            assert (saved > syncs) == share, saved
         found = list(writelog.entries(log))
 
     def wrong(name: str, disk: str, synced: int) -> str:
         with mounted(disk, SYSTEMS[name]) as top:
-            said = files[name].wrong(top, synced)
+            said = files[name].wrong(top, synced) or wrong_alike(top, synced)
         run(*whole_check(SYSTEMS[name]), disk)
         return f"{SYSTEMS[name]}: {said}" if said else ""
 
     cut_everywhere(FS_BACKING, found, cuts, each_disk(FS_SIZE, "classify=auto", wrong))
+
+
+@case(seldom=True)
+def file_systems_of_three_kinds_recover_from_a_power_cut() -> None:
+    cut_file_systems(share=False)
+
+
+@case(seldom=True)
+def file_systems_of_three_kinds_that_share_blocks_recover_from_a_power_cut() -> None:
+    cut_file_systems(share=True)
 
 
 @contextmanager
