@@ -18,6 +18,7 @@ import pytest
 
 from davidlib import build, losses
 from davidlib.bench import loop, prepare
+from davidlib.nearest import nearest
 from davidlib.report import cli as report
 from davidlib.replay import cli as replay
 from test_bench_ids import spoil, sweep
@@ -67,11 +68,37 @@ def test_each_command_that_is_called_wrong_ends_with_1_and_those_of_labs_with_12
     for words in every:
         found = status_of(david, (*words, "--no-such-option"), monkeypatch)
         assert found == (125 if words[:1] == ("lab",) else 1), words
-        assert "usage: david" in capsys.readouterr().err, words
+        said = capsys.readouterr().err
+        assert said.startswith(f"{' '.join(('david', *words))}: ") and said.count("\n") == 1, said
     assert status_of(david, ("nonsense",), monkeypatch) == 1
     assert status_of(david, ("create", "a", "--backing", "x", "--size", "many"), monkeypatch) == 1
     assert status_of(david, ("lab", "run", "--cpus", "many", "--", "true"), monkeypatch) == 125
     assert status_of(david, ("--help",), monkeypatch) == 0
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("creat", "x"), "invalid choice: 'creat': did you mean create?"),
+    (("array", "raedd", "a"), "did you mean readd?"),
+    (("lab", "run", "--memry", "2G", "--", "true"), "--memry: unknown here; did you mean --memory?"),
+    (("profile", "show", "a", "b", "c"), "david profile show: b: unknown here"),
+    (("lab", "run", "--kind", "umll", "--", "true"), "did you mean uml?"),
+    (("zzzz",), "choose from create, "),
+])
+def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
+        words: tuple[str, ...], said: str, david: types.ModuleType, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    status_of(david, words, monkeypatch)
+    found = capsys.readouterr().err
+    assert said in found and found.count("\n") == 1
+
+
+def test_a_name_that_is_part_of_several_has_them_all_and_a_foreign_one_none() -> None:
+    drives = ("hitachi-a", "hitachi-b", "seagate-exos-x20-20tb", "toshiba-mg08")
+    assert nearest("hitachi", drives) == ["hitachi-a", "hitachi-b"]
+    assert nearest("Seagate-Exos-X20", drives) == ["seagate-exos-x20-20tb"]
+    assert nearest("seagate-exsos-x20-20tb", drives) == ["seagate-exos-x20-20tb"]
+    assert nearest("a", drives) == nearest("zzz", drives) == nearest("", drives) == []
+    assert nearest("", ()) == []
 
 
 @pytest.mark.parametrize("words", [

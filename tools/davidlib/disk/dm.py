@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..nearest import did_you_mean
 from ..util import DAVID, INSTALLED, UserError
 from . import modulehelp
 from .mounts import mounts
@@ -198,8 +199,10 @@ def need_root(what: str) -> None:
 
 def need_disk(name: str) -> None:
     """DeviceError unless there is a david device of that name."""
-    if name in (device.name for device in devices()):
+    there = [device.name for device in devices()]
+    if name in there:
         return
     if exists(name):
         raise DeviceError(f"NAME {name}: not a david device; dmsetup handles the others")
-    raise DeviceError(f"NAME {name}: no such device; 'david list' shows those there are")
+    raise DeviceError(f"NAME {name}: no such device; "
+                      + did_you_mean(name, there, f"'{DAVID} list' shows those there are"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..util import PROFILES, UserError
+from ..nearest import did_you_mean
+from ..util import DAVID, PROFILES, UserError
 
 DIRECTORY = PROFILES
 SUFFIX = ".profile"
@@ -30,5 +31,5 @@ def find(profile: str) -> Path:
         return Path(profile)
     if profile in names():
         return path_of(profile)
-    known = ", ".join(names()) or "none"
-    raise ProfileError(f"there is no profile '{profile}': neither a file nor a drive in profiles/: {known}")
+    raise ProfileError(f"there is no profile '{profile}': neither a file nor a drive in profiles/; "
+                       + did_you_mean(profile, names(), f"'{DAVID} profile list' shows those there are"))
