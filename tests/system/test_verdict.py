@@ -199,3 +199,12 @@ def test_a_line_of_top_is_rates_of_its_interval() -> None:
     parts = top.sample(before, after, 2 * 10**9)["parts"]
     assert (parts["transfer"], parts["queued"], sum(parts.values())) == (0.125, 0.375, 0.5)
     assert len(top.line(row)) > 100
+    # In 80 columns, whatever the figures are.
+    wide = row | {"name": "a" * 40, "late_ms": 99999.7, "write_ms": 123456.7, "trustworthy": False,
+                  "busy": 1.0, "queue": 12345.0, "read_bytes_per_s": 9e11, "read_per_s": 1234567.0,
+                  "store_share": 1.0}
+    for one, end in ((row, " -"), (wide, " 100000!")):
+        text = top.narrow_line(one, "23:59:59")
+        assert len(text) <= 80 and text.rindex(end) == top.NARROW.index(" late"), text
+    assert top.narrow_line(row | {"name": "big"}, "00:00:00").split() == [
+        "00:00:00", "big", "50.00", "0.00", "0.20", "0.00", "40.00", "-", "2.00", "50%", "2%", "-"]

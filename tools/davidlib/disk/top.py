@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -79,6 +81,36 @@ def line(row: dict[str, Any]) -> str:
     )
 
 
+# Of a terminal that has no room for HEADER: 80 columns. Rates are MB, times milliseconds.
+COLUMNS = (("r/s", 6), ("w/s", 6), ("r-MB", 5), ("w-MB", 5), ("r-ms", 6), ("w-ms", 6), ("que", 4),
+           ("busy", 4), ("full", 4))
+NARROW = f"{'time':<8} {'disk':<8} {' '.join(f'{name:>{width}}' for name, width in COLUMNS)} late"
+
+
+def _fits(value: float | None, width: int) -> str:
+    """With as many digits behind the point as there is room for."""
+    if value is None:
+        return "-"
+    texts = [f"{value:.{digits}f}" for digits in (2, 1, 0)]
+    short = f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+    return next((text for text in texts if len(text) <= width), short)
+
+
+def narrow_line(row: dict[str, Any], clock: str) -> str:
+    """A sample under NARROW."""
+    numbers = (row["read_per_s"], row["write_per_s"], row["read_bytes_per_s"] / 1e6,
+               row["write_bytes_per_s"] / 1e6, row["read_ms"], row["write_ms"], row["queue"])
+    texts = [_fits(number, width) for number, (_, width) in zip(numbers, COLUMNS, strict=False)]
+    texts += [f"{100 * row[name]:.0f}%" for name in ("busy", "store_share")]
+    shown = " ".join(f"{text:>{width}}" for text, (_, width) in zip(texts, COLUMNS, strict=True))
+    late = _fits(row["late_ms"], 6) + ("!" if row["trustworthy"] is False else "")
+    return f"{clock:<8} {row['name'][:8]:<8} {shown} {late}"
+
+
+def is_narrow() -> bool:
+    return sys.stdout.isatty() and shutil.get_terminal_size().columns <= len(HEADER)
+
+
 Look = tuple[str, int, dict[str, Any]]  # the disk, whatever its name; when; its figures
 
 
@@ -115,11 +147,20 @@ def rows(wanted: list[str], interval: float, count: int | None) -> Iterator[list
 
 def top(args: argparse.Namespace) -> int:
     need_root("top")
-    for number, found in enumerate(rows(args.name, args.interval, args.count)):
-        if not args.json and number % 20 == 0:
-            print(HEADER)
+    if args.json:
+        for found in rows(args.name, args.interval, args.count):
+            for row in found:
+                print(json.dumps(row), flush=True)
+        return 0
+    narrow, printed = is_narrow(), 0
+    for found in rows(args.name, args.interval, args.count):
+        # Once a screen, which has 24 lines at least.
+        if printed % 20 + len(found) > 20 or not printed:
+            print(NARROW if narrow else HEADER)
+            printed = 0
         for row in found:
-            print(json.dumps(row) if args.json else line(row), flush=True)
+            print(narrow_line(row, time.strftime("%H:%M:%S")) if narrow else line(row), flush=True)
+        printed += len(found)
     return 0
 
 
