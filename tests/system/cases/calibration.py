@@ -33,7 +33,7 @@ def a_disk_in_use_or_not_blank_is_refused() -> None:
         run("mkfs.ext4", "-q", disk)
         refuses("not blank: it holds ext4", disk, "--write")
         with mounted(disk, "ext4"):
-            refuses("it is mounted", disk)
+            refuses("it is mounted on /", disk)
         run("wipefs", "-qa", disk)
         refuses("not blank: byte", disk, "--write")
         refuses("nothing turns here", disk)

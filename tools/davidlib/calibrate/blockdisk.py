@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import contextlib
 import errno
 import mmap
 import os
@@ -30,6 +31,26 @@ WAYS_OUT = {
 }
 
 
+def mounted_at(path: str, mountinfo: str = "/proc/self/mountinfo") -> str:
+    """Where a disk or a partition of it is mounted; "" if it is not."""
+    number = os.stat(path).st_rdev
+    mine = f"{os.major(number)}:{os.minor(number)}"
+    parts = Path(f"/sys/dev/block/{mine}").glob("*/dev")
+    numbers = {mine, *(part.read_text().strip() for part in parts)}
+    lines = [line.split() for line in Path(mountinfo).read_text().splitlines()]
+    return next((fields[4] for fields in lines if fields[2] in numbers), "")
+
+
+def _way_out(path: str, error: OSError) -> str:
+    """Debian's kernels answer EPERM for a mounted disk, too, if it is to be opened for writing."""
+    with contextlib.suppress(OSError):
+        if stat.S_ISBLK(os.stat(path).st_mode) and (point := mounted_at(path)):
+            return f"it is mounted on {point}: unmount it, or name another disk"
+    if error.errno in (errno.EACCES, errno.EPERM) and not os.geteuid():
+        return "not even root may: it is in use, or what this process runs in does not allow it"
+    return WAYS_OUT.get(error.errno or 0, "")
+
+
 def _buffer() -> mmap.mmap:
     return mmap.mmap(-1, LARGEST)
 
@@ -46,7 +67,7 @@ class BlockDisk:
         try:
             self.fd = os.open(path, flags)
         except OSError as error:
-            way = WAYS_OUT.get(error.errno or 0, "")
+            way = _way_out(path, error)
             raise UserError(f"{path}: {error.strerror}{': ' if way else ''}{way}") from None
         self._buffers = threading.local()
         self._buffers.one = _buffer()
