@@ -2,7 +2,9 @@
 # A program in user space. The makefile that includes this has set TOP, PROGRAM (build/PROGRAM is made), SOURCES, LIBS, and
 # ROOMS: directories, from the tree's root, of which what the program uses is linked.
 
-BUILD := $(TOP)/build/$(PROGRAM).o
+# Elsewhere for who may not write to the tree.
+BUILD_TOP ?= $(TOP)/build
+BUILD := $(BUILD_TOP)/$(PROGRAM).o
 CC ?= cc
 CFLAGS ?= -O2 -g
 FLAGS := -std=gnu11 -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -Werror -MMD -MP $(CFLAGS)
@@ -12,7 +14,7 @@ ROOM_OBJECTS := $(addprefix $(BUILD)/,$(notdir $(ROOM_SOURCES:.c=.o)))
 vpath %.c $(sort $(dir $(SOURCES) $(ROOM_SOURCES)))
 
 # Whole, or not there: who finds it as new as its sources runs it without the lock of those who build it.
-$(TOP)/build/$(PROGRAM): $(OBJECTS) $(if $(ROOMS),$(BUILD)/rooms.a)
+$(BUILD_TOP)/$(PROGRAM): $(OBJECTS) $(if $(ROOMS),$(BUILD)/rooms.a)
 	$(CC) $(FLAGS) $(LDFLAGS) -o $@.new $^ $(LIBS)
 	mv $@.new $@
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from davidlib import util
 from davidlib.lab import archive, kernels, module
 
 # As if a kernel had moved the list of an inode's names elsewhere once more.
@@ -73,3 +74,18 @@ def test_a_module_is_kept_for_other_trees_with_the_same_sources_only(
     os.utime(old, (0, 0))
     module.keep(places[0], "other sources")
     assert not old.exists() and len(list((tmp_path / "kept").iterdir())) == 1
+
+
+def test_of_a_tree_that_is_not_ones_own_all_is_built_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, mine = tmp_path / "build", util.build_directory(tmp_path, {})
+    assert mine == ours
+    # As of another owner's, or of a file system that is read-only.
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    elsewhere = util.build_directory(tmp_path, {})
+    assert elsewhere.parent == util.CACHE / "build"
+    assert elsewhere != util.build_directory(tmp_path / "another", {})
+    # In a lab all is read-only: it has what the host has built, wherever that is.
+    assert util.build_directory(tmp_path, {"DAVID_LAB": "uml"}) == ours
+    assert util.build_directory(tmp_path, {"DAVID_LAB": "uml", util.BUILD_WORD: str(elsewhere)}) == elsewhere

@@ -35,7 +35,9 @@ def ensure(name: str) -> Path:
         return program
     if not shutil.which("make") or not shutil.which("cc"):
         raise UserError(f"{name} needs make and a C compiler to be built; run tools/setup packages")
-    make = ["make", "-s", "-C", str(TREE / DIRECTORIES[name])]
+    # Beside the sources not by another path than `make`: what depends on what is noted by path.
+    place = [] if BUILD == TREE / "build" else [f"BUILD_TOP={BUILD}"]
+    make = ["make", "-s", "-C", str(TREE / DIRECTORIES[name]), *place]
     # As a rule there is nothing to build, and so nobody to wait for.
     if not subprocess.run([*make, "-q"], capture_output=True).returncode:
         return program

@@ -3,15 +3,15 @@
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[1]
 TREE = TOOLS.parent
-BUILD = TREE / "build"
 # `make install` lays out TOOLS as PREFIX/share/dm-david, with the profiles in it and nothing that builds.
 INSTALLED = (TOOLS / "profiles").is_dir()
 PREFIX = TOOLS.parents[1]
@@ -22,6 +22,22 @@ DAVID = "david" if INSTALLED else "tools/david"
 # Kernels and the Python environment outlive a clone and are shared between clones.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dm-david"
 KERNELS = CACHE / "kernels"
+
+
+def build_directory(tree: Path, environment: Mapping[str, str]) -> Path:
+    """Where what is built goes: beside the sources; of a tree that belongs to others, or is read-only, to the
+    cache. In a lab nothing is built: there it is where the host has it."""
+    ours = tree / "build"
+    if BUILD_WORD in environment:
+        return Path(environment[BUILD_WORD])
+    if "DAVID_LAB" in environment or os.access(ours if ours.exists() else tree, os.W_OK):
+        return ours
+    return CACHE / "build" / hashlib.sha256(os.fsencode(tree)).hexdigest()[:10]
+
+
+# What a lab is told, if that is not beside the sources.
+BUILD_WORD = "DAVID_BUILD"
+BUILD = build_directory(TREE, os.environ)
 
 # Exit statuses: 0 done, and to be believed; 1 failed, or wrong input; 2 done, and not to be believed; 3 a
 # threshold of the question was missed. docs/REFERENCE.md has the table.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..util import TREE, UserError
+from ..util import BUILD, BUILD_WORD, TREE, UserError
 from . import own_kernel
 
 TIMED_OUT = 124
@@ -180,6 +180,8 @@ def environment(lab: Lab) -> dict[str, str]:
     if lab.kind == "uml":
         first = SEALED_TREE / GUEST_BIN.relative_to(TREE) if lab.sealed else GUEST_BIN
         env["PATH"] = f"{first}:{env['PATH']}"
+    if BUILD != TREE / "build":
+        env[BUILD_WORD] = str(BUILD)
     return env | {
         "USER": "root",
         "LOGNAME": "root",
