@@ -26,7 +26,7 @@ from ..disk import baseline, check, dm, lateness, setting
 from ..disk.parameters import DiskParameters
 from ..drive import presets
 from ..image import aging, recipe
-from ..lab.lab import parse_memory
+from ..lab.memory import parse_memory
 from ..sizes import SECTOR
 from ..util import UserError
 from ..workload import blocks, called, fiojob, steady, trees
