@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from davidlib import losses
-from davidlib.trace import formats, importing
+from davidlib.trace import blocks, formats, importing
 from davidlib.util import UserError
 from test_status import program as david_program
 
@@ -250,3 +250,78 @@ def test_requests_of_a_cut_block_trace_are_left_out_by_number(tmp_path: Path) ->
     (tmp_path / "log").write_text(SAMPLES["blkparse"] + REQUEST.replace("22 +", "99 +"))
     account = importing.import_lines("blkparse", tmp_path / "log", tmp_path / "t.db").account
     assert account.left_out["requests that were issued and never ended"].count == 1
+
+
+def many(line: str) -> list[str]:
+    """Lines as a tool writes them, each with a time of its own."""
+    return [line.format(n) + "\n" for n in range(100, 160)]
+
+
+TIMED = {
+    "strace": many("7 1700000000.{0}000 pread64(3, \"x\", 4096, {0}4096) = 4096"),
+    "msr": many("128166372003{0}629,usr,0,Read,{0}4096,4096,100"),
+    "systor": many("1455592020.{0},0.001,R,3,4096,8192"),
+    "fiu": many("89967391{0}000 4000 imapd 4419968 128 W 6 0 b279a4f90dba384fcfbd39f6654b0028"),
+    "alibaba": many("419,W,8192,4096,15778081{0}000000"),
+    "spc": many("0,20941264,8192,W,0.{0}"),
+    "disksim": many("{0}.0000 0 4419968 128 1"),
+}
+
+
+@pytest.mark.parametrize("kind", TIMED)
+def test_a_text_that_is_there_twice_is_refused_with_the_line(kind: str, tmp_path: Path) -> None:
+    lines = TIMED[kind]
+    source = tmp_path / "log"
+    source.write_text("".join(lines))
+    importing.import_lines(kind, source, tmp_path / "once.db")
+    source.write_text("".join(lines + lines))
+    with pytest.raises(UserError) as raised:
+        importing.import_lines(kind, source, tmp_path / "twice.db")
+    assert "from line 61 on it is there again: 20 lines with their times" in str(raised.value)
+    assert not (tmp_path / "twice.db").exists()
+    if kind in formats.BLOCKS:
+        with pytest.raises(UserError) as raised:
+            blocks.load(source, kind)
+        assert "from line 61 on it is there again" in str(raised.value)
+
+
+@pytest.mark.parametrize(("kind", "line"), [
+    ("strace", '7 pread64(3, "x", 4096, 4096) = 4096\n'),  # no times: the same program, twice
+    ("tencent", "1538323200,4419968,128,1,1283\n"),  # of one second, all alike
+])
+def test_lines_that_are_alike_by_themselves_may_come_again(kind: str, line: str, tmp_path: Path) -> None:
+    source = tmp_path / "log"
+    source.write_text(line * 200)
+    assert importing.import_lines(kind, source, tmp_path / "t.db").calls() >= 200
+
+
+@pytest.mark.parametrize("kind", [*TIMED, "fio"])
+def test_a_mark_of_the_order_of_bytes_costs_no_line(kind: str, tmp_path: Path) -> None:
+    text = SAMPLES[kind] if kind == "fio" else "".join(TIMED[kind])
+    found = []
+    for name, mark in (("plain", b""), ("marked", b"\xef\xbb\xbf")):
+        (tmp_path / name).write_bytes(mark + text.encode())
+        trace = importing.import_lines(None if kind in ("strace", "msr") else kind, tmp_path / name,
+                                       tmp_path / f"{name}.db")
+        assert not trace.account.left_out
+        found.append(trace.calls())
+    assert found[0] == found[1] > 0
+
+
+def test_a_log_of_strace_that_is_not_in_its_order_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "log"
+    lines = [f'7 17000{n:05}.000000 pread64(3, "x", 4096, {n}) = 4096\n' for n in range(300)]
+    source.write_text("".join(lines[30:] + lines[:30]))  # a clock that was set back once is no such log
+    assert importing.import_lines("strace", source, tmp_path / "once.db").account.guessed
+    source.write_text("".join(reversed(lines)))
+    with pytest.raises(UserError) as raised:
+        importing.import_lines("strace", source, tmp_path / "t.db")
+    assert "299 of 300 lines of an earlier time than the line in front of them" in str(raised.value)
+    assert "as line 2" in str(raised.value)
+
+
+def test_requests_of_no_bytes_are_left_out_and_counted(tmp_path: Path) -> None:
+    source = tmp_path / "log"
+    source.write_text("".join(TIMED["msr"]).replace("1294096,4096,", "1294096,0,"))
+    trace = importing.import_lines("msr", source, tmp_path / "t.db")
+    assert {what: left.count for what, left in trace.account.left_out.items()} == {"requests of no bytes": 1}

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..losses import percent
+from ..util import UserError
 
 NOT_UNDERSTOOD = "not understood"
 EXAMPLE = 100  # letters
 SUMMARY = "lines of the summary"
 KEPT = 200  # lines without a call, for who wants to know what they are
+AGAIN = 20  # lines by which a text's beginning is known again
 
 
 @dataclass
@@ -51,6 +53,10 @@ class Account:
         self.half: dict[str, Kind] = {}  # what has no beginning or no end: the text may be cut short there
         self.kept: list[tuple[int, str]] = []  # the first that were not understood
         self.behind: deque[tuple[int, str]] = deque(maxlen=KEPT)  # the last of a summary
+        self.backward: dict[str, Kind] = {}  # of what is guessed, what makes it a text that is not read
+        self.again = 0  # the line at which the text stands a second time; 0: there is none
+        self._first: list[str] = []
+        self._alike = 0  # how many lines so far are those of the beginning
         self._ended = True  # the last line has an end
         self._bad = 0  # the last line that was not understood
 
@@ -59,7 +65,27 @@ class Account:
             self.lines += 1
             self._current = self.lines, line
             self._ended = line.endswith("\n")
+            self._look_for_the_beginning(line)
             yield line
+
+    def _look_for_the_beginning(self, line: str) -> None:
+        if len(self._first) < AGAIN:
+            self._first.append(line)
+        elif not self.again:
+            if line != self._first[self._alike]:
+                self._alike = 0
+            self._alike += line == self._first[self._alike]
+            if self._alike == AGAIN:
+                self.again, self._alike = self.lines - AGAIN + 1, 0
+
+    def need_once(self, name: str) -> None:
+        """UserError: lines that have times stand twice, as in a file that was written or joined twice.
+
+        Where they do not differ among themselves, nothing tells one time from the next.
+        """
+        if self.again and len(set(self._first)) > AGAIN // 2:
+            raise UserError(f"{name}: from line {self.again} on it is there again: {AGAIN} lines with their "
+                            "times are those that it begins with; take one of both")
 
     def go_back_to(self, number: int, line: str) -> None:
         """Who has read ahead counts that line now."""
@@ -100,6 +126,11 @@ class Account:
     def guess(self, kind: str) -> None:
         """The current line is taken; something that it does not say is made up."""
         self._count(self.guessed, kind, 1)
+
+    def is_backward(self, kind: str) -> None:
+        """As guess(); and if there are many such, nothing is made of the text."""
+        self._count(self.guessed, kind, 1)
+        self._count(self.backward, kind, 1)
 
     def is_half(self, kind: str, number: int, line: str) -> None:
         """Of this one, which line NUMBER is the last to tell of, the text has no beginning or no end."""

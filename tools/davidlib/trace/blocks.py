@@ -155,6 +155,8 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
                 pass
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
+    if kind in formats.TIMED:
+        blocks.account.need_once(str(path))
     if not len(blocks):
         account = "; ".join(blocks.account.as_text(str(path), Taken(0), "requests"))
         raise UserError(f"{account}: no request of {kind} in it")

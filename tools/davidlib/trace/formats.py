@@ -56,5 +56,7 @@ FORMATS: dict[str, Format] = {
     "ibench": Format(from_ibench.ibench),
     "nfsdump": Format(from_nfs.nfsdump),
 }
+# Each line has a time of its own, so that no twenty in a row come twice.
+TIMED = frozenset(FORMATS) - {"fio", "strace", "darshan"}
 CALLS: dict[str, Importer] = {name: one.calls for name, one in FORMATS.items()}
 BLOCKS: dict[str, Reader] = {name: one.blocks for name, one in FORMATS.items() if one.blocks}

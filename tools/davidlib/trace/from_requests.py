@@ -201,6 +201,9 @@ class Ordered(Sink):
     def transfer(self, moved: Transfer) -> None:
         if moved.offset + moved.size > MOST:
             raise ValueError(moved.offset)
+        if not moved.size:
+            self.account.leave_out("requests of no bytes")
+            return
         self._keep(moved.start, partial(self.to.transfer, moved))
 
     def sync(self, tid: int, file: str, time: int, data: bool = False, end: int = 0) -> None:

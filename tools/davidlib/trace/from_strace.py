@@ -22,6 +22,8 @@ from .tracefile import TraceFile
 
 SECOND = 1_000_000_000
 DAY = 86400 * SECOND
+BACK = 1000  # ns: what rounding makes of two times
+BACKWARD = "lines of an earlier time than the line in front of them: the log is not in its order"
 BEGIN = SECOND  # a trace file has no time 0
 LARGE = 10_000_000 * SECOND
 AT_FDCWD = -100
@@ -67,6 +69,7 @@ _TIME = re.compile(
     r" *(?:(\d+):(\d\d):(\d\d)(?:\.(\d+))?|(\d+)\.(\d+)|(\d{9,})(?= )|(\d+)(?= +[a-zA-Z_<+\[-]))"
     r"(?: \(\+ +\d+(?:\.\d+)?\))? +"
 )
+_CLOCK = re.compile(r"(?:\[pid +\d+\] +|\d+(?:<[^>]*>)? +)?(?:\d\d:\d\d:\d\d|\d{9,}(?:\.\d+)?) ")
 _PLACE = re.compile(r"(?:\[(?:[0-9a-fA-F]{8,}|\?+)\] +|\[ *\d+\] +)+")
 _CALL = re.compile(r"([a-zA-Z_]\w*)\(")
 _RESUMED = re.compile(r"<\.\.\. ([a-zA-Z_]\w*) resumed> ?")
@@ -201,6 +204,11 @@ class _Place:
     known: bool = False
 
 
+def has_clock(lines: Iterable[str]) -> bool:
+    """Do they begin with the time of a clock, by -t, -tt or -ttt?"""
+    return any(_CLOCK.match(line) for line in lines)
+
+
 @dataclass
 class _Task:
     tid: int
@@ -326,6 +334,8 @@ class StraceImport:
             clock += int(((found[4] or "") + "0" * 9)[:9])
             if clock + DAY // 2 < self._last_clock:
                 self._day += DAY
+            elif clock + BACK < self._last_clock:
+                self._trace.account.is_backward(BACKWARD)
             self._last_clock = clock
             self._now = max(self._now, self._day + clock + BEGIN)
         elif found[7]:
@@ -337,6 +347,8 @@ class StraceImport:
             if self._relative and stamp < LARGE:
                 self._now += stamp
             else:
+                if LARGE <= stamp < self._now - BEGIN - BACK:
+                    self._trace.account.is_backward(BACKWARD)
                 # Somebody may have put a line without a time of its own in front: ARTC's sample has one.
                 self._now = (stamp if stamp >= LARGE else max(stamp, self._first)) + BEGIN
         return self._now, found.end()

@@ -18,11 +18,13 @@ from ..util import UserError
 from . import formats, from_blktrace, program, recognise, tracefile
 from .account import Account, Taken
 from .from_requests import Calls
+from .from_strace import has_clock
 
 def _open_text(path: Path) -> IO[str]:
     openers: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
     opener = openers.get(path.suffix, open)
-    return cast(IO[str], opener(path, "rt", encoding="utf-8", errors="surrogateescape"))
+    # A mark of the order of bytes, as Windows writes one in front of a text, is no part of the first line.
+    return cast(IO[str], opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape"))
 
 
 @contextmanager
@@ -59,8 +61,10 @@ def _check(path: Path, kind: str, trace: tracefile.TraceFile, calls: Calls, head
         raise UserError(f"trace import: there is no call of {kind} in it: {said}{known}")
     if other := recognise.other_than(kind, attempts(calls), [*account.kept, *account.behind]):
         raise recognise.mixed(f"trace import: {path}", kind, *other)
+    if kind in formats.TIMED or (kind == "strace" and has_clock(head)):
+        account.need_once(f"trace import: {path}")
     whole = trace.calls() + sum(left.count for left in account.left_out.values())
-    for what, left in account.refused.items():
+    for what, left in [*account.refused.items(), *account.backward.items()]:
         if left.count > losses.LIMIT * whole:
             raise UserError(
                 f"trace import: {path} is refused: {left.count} of {whole} {what}: "
