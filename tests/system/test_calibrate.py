@@ -359,6 +359,17 @@ def test_what_latencies_leave_out_is_the_programs_time(tmp_path: Path) -> None:
     assert abs(found.pace - 20) < 1e-9  # of the 200 us between two requests of a slot
 
 
+def test_of_several_results_in_one_file_none_is_taken_unseen(tmp_path: Path) -> None:
+    """By --status-interval the first one is of long before the end."""
+    one = written(tmp_path / "fio.json", fio("randread", "4k", 1, 90)).read_text()
+    (tmp_path / "fio.json").write_text(one + "\nfio: a word behind it\n")
+    assert len(fiojobs.load(str(tmp_path / "fio.json"))) == 1
+    (tmp_path / "fio.json").write_text(one + one)
+    with pytest.raises(UserError) as raised:
+        fiojobs.load(str(tmp_path / "fio.json"))
+    assert "another result stands behind the first one" in str(raised.value)
+
+
 def test_depths_that_are_not_tried_are_refused(tmp_path: Path) -> None:
     for rw, deep in (("randread", 513), ("read", 129)):
         with pytest.raises(UserError) as raised:

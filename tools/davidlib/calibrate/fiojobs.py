@@ -232,10 +232,14 @@ def load(path: str) -> list[FioJob]:
         raise UserError(f"--from {path}: {getattr(error, 'strerror', '') or 'no text'}") from None
     try:
         # fio writes its warnings before the object.
-        found, _ = json.JSONDecoder().raw_decode(text[text.index("{"):])
+        start = text.index("{")
+        found, end = json.JSONDecoder().raw_decode(text[start:])
         jobs = found["jobs"]
     except (ValueError, KeyError, TypeError):
         raise UserError(f"--from {path}: no results of fio; call it with --output-format=json") from None
+    if "{" in text[start + end:]:
+        raise UserError(f"--from {path}: another result stands behind the first one, as by "
+                        "--status-interval, or of a run that was appended; keep the one that is meant")
     result, buffered = [], []
     common = found.get("global options", {})
     try:
