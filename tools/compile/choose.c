@@ -649,10 +649,12 @@ static void choose_data(struct compiler *c)
 
 static void wait_for(struct compiler *c)
 {
+	s64 child = source_waited_for(choose_nr(c), c->making.item->record->args, c->making.result);
+
 	choose_none(c, BECAUSE_ORDER);
-	if (c->making.result <= 0)
+	if (child <= 0)
 		return;
-	uses_add(&c->uses, USE_PROCESS, ACCESS_READ, c->making.result);
+	uses_add(&c->uses, USE_PROCESS, ACCESS_READ, child);
 	uses_on_return(&c->uses);
 }
 

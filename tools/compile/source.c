@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "../calls/calls.h"
 #include "../common/vec.h"
@@ -928,16 +929,33 @@ static u32 next_gone(struct source *s, u64 time, u64 event)
 	return 0;
 }
 
+s64 source_waited_for(u32 nr, const u64 *args, s64 result)
+{
+	if (nr == SYS_wait4)
+		return result;
+	return nr == SYS_waitid && !result && args[0] == P_PID && args[3] & WEXITED &&
+			       !(args[3] & WNOHANG) ?
+		       (s32)args[1] :
+		       0;
+}
+
 /*
  * Whom the call has waited for is gone, and so are its threads, though that was seen later. What
  * they have begun since has never returned. 0: none, or all have been said to be.
  */
 static u32 waited_for(struct source *s, u64 event)
 {
-	s64 child = is_null(s->row, 5) ? 0 : sqlite3_column_int64(s->row, 5);
-	u32 leader, thread, gone = 0;
+	u32 leader, thread, gone = 0, i;
+	u64 args[4];
+	s64 child;
 
-	if (sqlite3_column_int64(s->row, 2) != SYS_wait4 || child <= 0)
+	if (is_null(s->row, 5))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(args); i++)
+		args[i] = sqlite3_column_int64(s->row, 6 + i);
+	child = source_waited_for(sqlite3_column_int64(s->row, 2), args,
+				  sqlite3_column_int64(s->row, 5));
+	if (child <= 0)
 		return 0;
 	leader = *map_at(&s->living, child);
 	if (!leader || s->thread[leader].parent == 0)

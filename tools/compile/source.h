@@ -99,6 +99,12 @@ const struct source_ofd *source_ofd(const struct source *s, u32 ofd);
  */
 bool source_page(struct source *s, u64 event, struct source_touch *touch);
 
+/*
+ * Whose end the call has waited for, by what it said and returned; 0: nobody's, or not known.
+ * waitid() tells only who names one process and does not ask without waiting.
+ */
+s64 source_waited_for(u32 nr, const u64 *args, s64 result);
+
 /* The call's record has no names from now on. */
 void source_hide_names(struct source *s);
 

@@ -579,6 +579,15 @@ def who_inherits_a_pipe_comes_after_it(t: Trace) -> None:
 
 
 @case
+def waited_for_by_waitid_before_its_end_was_seen(t: Trace) -> None:
+    t.thread(2, flags=0)
+    t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
+    t.call(at(1, 1, 5), "waitid", 0, 1, 2, 0, 4, 0)
+    t.exit(2, 6)
+    t.name(at(1, 7, 8), "unlink", 0, "f", ino=9)
+
+
+@case
 def woken_by_a_futex(t: Trace) -> None:
     two(t)
     t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
