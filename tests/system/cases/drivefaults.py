@@ -10,11 +10,13 @@ import json
 import os
 import random
 import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cases import case
+from davidlib.drive import presets
 from helpers import raw
 from helpers.guest import Failed, david, device_stats, dm, fake_disk, loop_disk, mapped, mounted
 from helpers.guest import TREE, ram_disk, run, say
@@ -173,6 +175,22 @@ def the_guides_commands_do_what_it_says() -> None:
         raw.must_read(fd, raw.patterned(3, BLOCK), 125000 * BLOCK)
         david(*commands[3].split())
         assert "no faults" in david("fault", "list", "big")
+
+
+@case
+def a_preset_is_added_for_the_disks_size_and_takes_no_other_words() -> None:
+    with ram_disk(32 * MIB) as backing, fake_disk("fd", TIB, backing, *KEEP) as disk, raw.opened(disk) as fd:
+        said = david("fault", "add", "fd", "--preset", "latent-errors", "--seed", "3").strip()
+        assert said == presets.text_of("latent-errors", TIB // 512, 3), said
+        [found] = listed("fd")["faults"]
+        assert f"media-error:sectors={found['sectors']}:one_in=512:seed=3" == said, (found, said)
+        begin = int(found["sectors"].partition("-")[0]) // 8
+        bad = sum(outcome(fd, "read", begin + block, 32) == "fails" for block in range(0, 2560, 32))
+        assert 1 <= bad <= 20, bad
+        command = [str(TREE / "tools/david"), "fault", "add", "fd", "--preset", "vibration", "--factor", "2"]
+        refused = subprocess.run(command, capture_output=True, text=True)
+        assert refused.returncode == 1 and "takes only --seed" in refused.stderr, refused
+        assert len(listed("fd")["faults"]) == 1
 
 
 @contextmanager
