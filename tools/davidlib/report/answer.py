@@ -11,7 +11,7 @@ from typing import Any
 from ..bench import doubts
 from ..bench.metrics import METRICS
 from ..bench.results import reached
-from . import figures
+from . import factors, figures
 from .figures import Estimate
 
 NO_INTERVAL = "one run each, so there is no interval: repeats = 3 or more gives one"
@@ -109,13 +109,22 @@ def sentence(about: Said) -> str:
 
 
 def sentences(runs: list[dict[str, Any]], metric: str) -> dict[str, str]:
-    """One for each workload."""
-    still = figures.without_randomness(runs)
+    """One for each workload, and each group within which variants are compared."""
     found = {}
-    for workload, variants in figures.table(runs, metric).items():
-        names = frozenset(name for name in variants if (workload, name) in still)
-        about = Said(variants, metric, figures.label(runs, workload, metric), names)
-        found[workload] = f"{workload}: {sentence(about)}."
+    factor = factors.asked(runs)
+    for group in factors.groups(runs):
+        # Of the whole workload: a percentile of another kind in each group could not be compared.
+        whole = figures.of_workload(runs, group.workload)
+        kind = figures.longest_kind(whole) if metric == "p99" else ""
+        levels: dict[str, dict[int, float]] = {}
+        for one in group.runs:
+            value = figures.value(one["result"], metric, kind)
+            levels.setdefault(factors.level_of(one, factor), {})[one["run"]["seed"]] = value
+        still = figures.without_randomness(group.runs)
+        same = frozenset(factors.level_of(one, factor) for one in group.runs
+                         if (group.workload, one["run"]["variant"]) in still)
+        about = Said(levels, metric, figures.label(runs, group.workload, metric), same)
+        found[group.heading] = f"{group.heading}: {sentence(about)}."
     return found
 
 
@@ -123,6 +132,34 @@ def lonely(runs: list[dict[str, Any]], metric: str) -> str:
     """That no variant of any workload has two seeds; "" if one has."""
     variants = [seeds for found in figures.table(runs, metric).values() for seeds in found.values()]
     return "" if any(len(seeds) > 1 for seeds in variants) else f"There was {NO_INTERVAL}."
+
+
+def _interaction(found: factors.Interaction, metric: str) -> str:
+    here, there = (factors.winner(side, found.first, found.second, metric) for side in found.sides)
+    one, two = apart(*(side.mean for side in found.sides))
+    turned = ""
+    if here and there and here != there:
+        turned = f"{here} is better with {found.here}, {there} with {found.there}: "
+    between = "the same with all "
+    if found.low < found.high:
+        whole = f"95 % for all {found.pairs} pairs together" if found.pairs > 1 else "95 %"
+        between = f"interval {' to '.join(apart(found.low, found.high))}, {whole}, "
+    return (f"{found.workload}: the {METRICS[metric].name} of {found.first} and {found.second} depend on the "
+            f"{found.other}: {turned}{found.first} has {one} times that of {found.second} with {found.here}, "
+            f"and {two} times with {found.there}, {apart(found.times, 1)[0]} times as much "
+            f"({between}{found.count} seeds).")
+
+
+def depends(runs: list[dict[str, Any]], metric: str) -> list[str]:
+    """What the comparison depends on: interactions, the clearest of each workload."""
+    found = factors.interactions(runs, metric)
+    said = []
+    for workload in dict.fromkeys(one.workload for one in found):
+        mine = [one for one in found if one.workload == workload]
+        said += [_interaction(one, metric) for one in mine[: factors.MOST_SAID]]
+        if len(mine) > factors.MOST_SAID:
+            said.append(f"{workload}: {len(mine) - factors.MOST_SAID} more of such pairs.")
+    return said
 
 
 def _in_doubt(runs: list[dict[str, Any]], kind: str) -> str:
@@ -139,19 +176,19 @@ def _in_doubt(runs: list[dict[str, Any]], kind: str) -> str:
     return f"{kind}, {having} of {len(runs)} runs: {'; '.join(map(': '.join, texts.items()))}"
 
 
-def doubted(runs: list[dict[str, Any]], workload: str) -> list[str]:
-    """One line for each kind of doubt about the runs of that workload."""
-    mine = figures.of_workload(runs, workload)
+def doubted(runs: list[dict[str, Any]], heading: str) -> list[str]:
+    """One line for each kind of doubt about the runs of that heading of sentences()."""
+    mine = [one for group in factors.groups(runs) if group.heading == heading for one in group.runs]
     return [said for kind in doubts.KINDS if (said := _in_doubt(mine, kind))]
 
 
 def with_doubts(runs: list[dict[str, Any]], metric: str) -> list[str]:
     """The answer's sentences. Each carries its doubts, so that nobody has the figure without them."""
     found = []
-    for workload, text in sentences(runs, metric).items():
-        said = doubted(runs, workload)
+    for heading, text in sentences(runs, metric).items():
+        said = doubted(runs, heading)
         found.append(f"{text} In doubt: {'. '.join(said)}." if said else text)
-    return found
+    return found + depends(runs, metric)
 
 
 def _percent(shares: list[float]) -> str:

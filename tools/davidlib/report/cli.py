@@ -96,6 +96,8 @@ def report(args: argparse.Namespace) -> int:
         print(sentence)
         for doubt in answer.doubted(runs, workload):
             print(f"  in doubt: {doubt}")
+    for line in answer.depends(runs, metric):
+        print(line)
     if alone := answer.lonely(runs, metric):
         print(alone)
     for line in answer.reach(runs):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..bench.results import COLUMNS, columns
 from ..util import write_whole
-from . import figures, plots, theme
+from . import factors, plots, theme
 from .filenames import file_words
 
 Runs = list[dict[str, Any]]
@@ -36,11 +36,10 @@ def samples(runs: Runs) -> str:
 
 
 def drawings(runs: Runs, metric: str, top: Path) -> int:
-    """Each drawing of each workload in both forms; how many files that is."""
-    count = 0
-    names = list(dict.fromkeys(one["run"]["workload"]["name"] for one in runs))
-    for name, words in zip(names, file_words(names), strict=True):
-        for what, (_, draw) in plots.drawings(figures.of_workload(runs, name), metric).items():
+    """Each drawing of each workload and group in both forms; how many files that is."""
+    count, facets = 0, factors.facets(runs)
+    for (_, mine), words in zip(facets, file_words([name for name, _ in facets]), strict=True):
+        for what, (_, draw) in plots.drawings(mine, metric).items():
             stem = f"{words}-{what}"
             for kind in ("svg", "png"):
                 write_whole(top / f"{stem}.{kind}", plots.rendered(draw, theme.LIGHT, kind))

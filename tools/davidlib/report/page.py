@@ -7,9 +7,10 @@ import base64
 from html import escape
 from typing import Any
 
+from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from ..bench.results import reached
-from . import answer, figures, origin, plots, theme
+from . import answer, factors, figures, origin, plots, theme
 
 STYLE = """
 *{box-sizing:border-box}
@@ -51,17 +52,46 @@ def _summary(runs: list[dict[str, Any]], metric: str) -> str:
     known, still = METRICS[metric], figures.without_randomness(runs)
     rows = []
     for workload, variants in figures.table(runs, metric).items():
-        best = figures.ranking(variants, metric)[0]
+        within = {one["run"]["variant"]: group.others for group in factors.groups(runs) for one in group.runs
+                  if group.workload == workload}
         for name, values in variants.items():
             found = figures.estimate(list(values.values()))
-            against = figures.ratio(values, variants[best])
+            mine = {other: seeds for other, seeds in variants.items() if within[other] == within[name]}
+            against = figures.ratio(values, variants[figures.ranking(mine, metric)[0]])
             why = "no randomness" if (workload, name) in still else "all the same"
             between = f"none: {why}" if found.same else answer.interval(found) or "-"
             what = workload + figures.label(runs, workload, metric)
             rows.append([what, name, answer.digits(found.mean), between, str(found.count),
                          answer.digits(against.mean) if against else "-"])
-    head = ["workload", "variant", known.label, "95 % interval", "seeds", "of the best"]
+    head = ["workload", "variant", known.label, "95 % interval", "seeds", "of its group's best"]
     return table_of(head, rows)
+
+
+def _by_factor(runs: list[dict[str, Any]], metric: str) -> str:
+    """A row for each group, a column for each value of what was asked; nothing where there is one group."""
+    factor, found = factors.asked(runs), factors.groups(runs)
+    if len(found) < 2 or not factor:
+        return ""
+    levels = list(dict.fromkeys(factors.level_of(one, factor) for one in runs))
+    rows = []
+    for group in found:
+        whole = figures.of_workload(runs, group.workload)
+        kind = figures.longest_kind(whole) if metric == "p99" else ""
+        values: dict[str, dict[int, float]] = {}
+        for one in group.runs:
+            value = figures.value(one["result"], metric, kind)
+            values.setdefault(factors.level_of(one, factor), {})[one["run"]["seed"]] = value
+        cells = []
+        for level in levels:
+            told = figures.estimate(list(values[level].values())) if level in values else None
+            between = answer.interval(told) if told else ""
+            cells.append((answer.digits(told.mean) + (f" ({between})" if between else "")) if told else "-")
+        best = figures.ranking(values, metric)[0]
+        rows.append([group.workload, variant(group.others) or "all", *cells, best])
+    head = ["workload", "within", *levels, "best mean"]
+    return (f"<h2>{escape(METRICS[metric].label)}, by {escape(factor)}</h2>{table_of(head, rows)}"
+            "<p>Means, with intervals of 95 % over seeds. Sentences above say which differences they "
+            "show.</p>")
 
 
 def _runs(runs: list[dict[str, Any]]) -> str:
@@ -84,8 +114,7 @@ def _runs(runs: list[dict[str, Any]]) -> str:
 
 def _drawings(runs: list[dict[str, Any]], metric: str) -> str:
     parts = []
-    for name in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
-        mine = figures.of_workload(runs, name)
+    for name, mine in factors.facets(runs):
         parts.append(f"<h2>{escape(name)}</h2><div class='grid'>")
         for heading, draw in plots.drawings(mine, metric).values():
             svg = theme.for_page(plots.rendered(draw, theme.MARKS, "svg").decode())
@@ -136,7 +165,7 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
     return document(
         title,
         f'{said}{note}{lack}<p class="{"good" if good else "bad"}">{escape(verdict)}</p>'
-        f"<h2>Variants</h2>{_summary(runs, metric)}"
+        f"{_by_factor(runs, metric)}<h2>Variants</h2>{_summary(runs, metric)}"
         "<p>An interval is of 95 % (Student's) over seeds: it is about the workload's randomness, not about "
         "how far the model is from the drive. Where all seeds come to the same there is none. "
         "Variants are compared seed by seed. Drawings over time and of distributions are "
