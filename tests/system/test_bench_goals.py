@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import argparse
 import copy
 import json
 import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from davidlib.bench import results as store
-from davidlib.bench import runs, spec
+from davidlib.bench import durations, loop, runs, spec
 from davidlib.bench.goals import parse as goal_of
 from davidlib.bench.results import Results, signed_sweep
 from davidlib.report import compare, thresholds
@@ -188,3 +190,65 @@ def test_results_have_a_format_and_a_newer_one_is_refused_by_name(tmp_path: Path
     with pytest.raises(UserError, match=f"results of format {store.FORMAT + 1}, .* reads up to "
                                         f"{store.FORMAT}"):
         results.load()
+
+
+def test_of_two_sweeps_with_one_directory_the_second_says_who_the_first_is(tmp_path: Path) -> None:
+    results = made(tmp_path, {"ext4": [1.0], "xfs": [2.0]})
+    script = ("import sys, time\nfrom pathlib import Path\nfrom davidlib.bench import lock\n"
+              "lock.take(Path(sys.argv[1]))\nprint('locked', flush=True)\ntime.sleep(60)\n")
+    first = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True,
+                             cwd=TREE / "tools")
+    try:
+        assert first.stdout and first.stdout.readline() == "locked\n"
+        before = (tmp_path / "spec.toml").read_text()
+        with pytest.raises(UserError, match=f"process {first.pid} is at work there; wait"):
+            results.begin("another question", [], tmp_path)
+        # Its question is still there.
+        assert (tmp_path / "spec.toml").read_text() == before
+    finally:
+        first.kill()
+        first.wait()
+    results.begin(before, [], tmp_path)
+
+
+def swept(results: Results, monkeypatch: pytest.MonkeyPatch, run_all: Callable) -> int:
+    found = runs.expand(parse("seeds = [1, 2, 3]\n" + DISK + WORK))
+    results.begin("", found)
+    monkeypatch.setattr(loop, "run_all", run_all)
+    monkeypatch.setattr(loop, "_report", lambda results: 0)
+    monkeypatch.setattr(durations, "KEPT", results.top / "seconds.json")
+    return loop.do(argparse.Namespace(workers=1, scheduler=""), results, found, 1)
+
+
+def test_ctrl_c_ends_with_a_line_and_its_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    def run_all(todo: list[runs.Run], progress: loop.Progress, *_: object) -> None:
+        progress.done(todo[0], {"text": result_of(1, 3.0), "took": 2.0})
+        raise KeyboardInterrupt
+
+    assert swept(Results(tmp_path / "a"), monkeypatch, run_all) == 130
+    *_, progress, last = capsys.readouterr().err.splitlines()
+    assert "took 2 s; 1 of 3 runs" in progress
+    assert last == "david: bench: stopped; 1 of 3 runs are there, and the same command goes on"
+
+
+def test_a_run_that_cannot_be_written_is_one_run_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                             capsys: pytest.CaptureFixture[str]) -> None:
+    results = Results(tmp_path / "a")
+    real = results.add
+
+    def add(run: runs.Run, text: str) -> None:
+        if run.described["seed"] == 2:
+            raise UserError("x: No space left on device; it is as it was before")
+        real(run, text)
+
+    def run_all(todo: list[runs.Run], progress: loop.Progress, *_: object) -> None:
+        for run in todo:
+            progress.done(run, {"text": result_of(run.described["seed"], 3.0)})
+
+    monkeypatch.setattr(results, "add", add)
+    assert swept(results, monkeypatch, run_all) == 1
+    assert len(list(results.runs.iterdir())) == 2
+    said = capsys.readouterr().err
+    assert "run failed: ext4-varmail-seed2-" in said and "No space left" in said, said
+    assert "1 of 3 runs failed" in said, said

@@ -44,6 +44,7 @@ BUILD = build_directory(TREE, os.environ)
 FAILED = 1
 NOT_BELIEVABLE = 2
 MISSED = 3
+INTERRUPTED = 130  # by Ctrl-C
 
 
 class UserError(Exception):

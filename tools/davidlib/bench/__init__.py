@@ -11,9 +11,8 @@ labrun.py does one run in a lab of its own, by testbed.py, which is what goes on
 system, workload, with samples.py beside it. target.py is that disk, or an array of md over such disks
 (arraywords.py), with figures as of one; faultwords.py is what fails of it. localhost.py is where = "here".
 doubts.py says why a run's figures may not be what the drive does in the long run, limits.py what the drive
-allows. sweep.py hands many
-runs to Dask; results.py keeps what came of them, one directory with JSON and SQLite. Not installed, as labs
-are not. No date, host or path is in a run's figures, and in virtual time they repeat to the byte: lab/uml.py
-gives each machine the same memory, date and random numbers. Where a sweep ran, and when, is in
-environment.json.
+allows. sweep.py hands many runs to Dask; results.py keeps what came of them, one directory with JSON and
+SQLite, where one sweep is at work at a time (lock.py). Not installed, as labs are not. No date, host or
+path is in a run's figures, and in virtual time they repeat to the byte: lab/uml.py gives each machine the
+same memory, date and random numbers. Where a sweep ran, and when, is in environment.json.
 """

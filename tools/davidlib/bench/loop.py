@@ -11,8 +11,8 @@ import time
 from collections import Counter
 from typing import Any
 
-from ..util import FAILED, say
-from . import durations
+from ..util import FAILED, INTERRUPTED, UserError, say
+from . import durations, lock
 from .results import Results, environment
 from .runs import Run
 
@@ -34,16 +34,23 @@ class Progress:
         return time.monotonic() - self.start
 
     def done(self, run: Run, came: dict[str, Any]) -> None:
-        if "text" in came:
-            self.results.add(run, came["text"])
+        error = came.get("error", "")
+        if not error:
+            try:
+                self.results.add(run, came["text"])
+            except UserError as full:
+                # A disk that is full loses this run: others may find room again.
+                error = str(full)
+        if error:
+            self.failed.append(f"{run.id}: {error}")
+            say(f"bench: run failed: {self.failed[-1]}")
+        else:
             self.good += 1
             self.took += [(run, came["took"])] if "took" in came else []
-        else:
-            self.failed.append(f"{run.id}: {came['error']}")
-            say(f"bench: run failed: {self.failed[-1]}")
         so_far = self.good + len(self.failed)
         left = self.seconds() / so_far * (self.total - so_far)
-        say(f"bench: {so_far} of {self.total} runs, {self.seconds():.0f} s, about {left:.0f} s left")
+        each = f"{run.id} took {came['took']:.0f} s; " if "took" in came else ""
+        say(f"bench: {each}{so_far} of {self.total} runs, {self.seconds():.0f} s, about {left:.0f} s left")
 
 
 def run_all(todo: list[Run], progress: Progress, scheduler: str, workers: int) -> None:
@@ -102,10 +109,16 @@ def do(args: argparse.Namespace, results: Results, runs: list[Run], most: int,
     say(f"bench: {len(runs)} runs, {there} of them are there; results in {results.top}")
     _say_why(why)
     if todo:
+        held = lock.take(results.top)
         try:
             run_all(todo, progress, args.scheduler, workers)
+        except KeyboardInterrupt:
+            say(f"bench: stopped; {there + progress.good} of {len(runs)} runs are there, and the same "
+                f"command goes on")
+            return INTERRUPTED
         finally:
             durations.note(progress.took)
+            os.close(held)
         where = args.scheduler or f"{workers} of this machine"
         results.note(environment(sys.argv[1:], progress.seconds(), where))
     loaded = results.load()

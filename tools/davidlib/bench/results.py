@@ -28,7 +28,7 @@ from typing import Any
 from ..drive import profile_bench
 from ..util import TREE, VERSION, UserError, write_whole
 from ..workload.record import QUANTILES
-from . import parts, spec
+from . import lock, parts, spec
 from .runs import Run
 
 # Of a run's result, what a table has one column for.
@@ -50,6 +50,8 @@ class Results:
         self.runs = top / "runs"
 
     def begin(self, spec_text: str, runs: Iterable[Run], base: Path | None = None) -> None:
+        if self.runs.is_dir():
+            os.close(lock.take(self.top))  # Who is at work there has asked something else, perhaps.
         if self.top.exists() and any(self.top.iterdir()) and not self.runs.is_dir():
             raise UserError(f"{self.top}: there is something else; name another directory with --output")
         self.runs.mkdir(parents=True, exist_ok=True)
