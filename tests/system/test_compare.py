@@ -302,3 +302,23 @@ def test_another_environment_is_told(tmp_path: Path) -> None:
     (tmp_path / "0.json").write_text("{}")
     refused = subprocess.run(words, capture_output=True, text=True, check=False)
     assert refused.returncode == 1 and "is not what `david replay -o` writes" in refused.stderr
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    (b"", "is empty; `david replay -o` writes"),
+    (b" \n", "is empty"),
+    (bytes(range(256)), "is no text"),
+    (b'{"kind": "replay",\n "runs": [', "line 2: not JSON as `david replay -o` writes it, or cut short"),
+    (b"[]", "is not what `david replay -o` writes"),
+    (None, "No such file or directory"),
+])
+def test_a_file_that_is_no_result_is_told_in_plain_words(
+    content: bytes | None, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "result"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError) as error:
+        compare.load([path])
+    assert str(path) in str(error.value) and said in str(error.value)
+    assert "codec" not in str(error.value) and "Errno" not in str(error.value)

@@ -130,13 +130,25 @@ def _means(seen: list[Seen]) -> dict[str, float]:
     return {name: metrology.sample([one[name] for one in found]).mean for name in found[0]} if found else {}
 
 
+def _parsed(path: Path) -> Any:
+    try:
+        text = path.read_text()
+        if not text.strip():
+            raise UserError(f"{path} is empty; `david replay -o` writes what is compared")
+        return json.loads(text)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is no text, and not what `david replay -o` writes") from None
+    except json.JSONDecodeError as error:
+        said = f"{path}, line {error.lineno}: not JSON as `david replay -o` writes it, or cut short"
+        raise UserError(said) from None
+
+
 def load(paths: list[Path]) -> list[dict[str, Any]]:
     results = []
     for path in paths:
-        try:
-            result = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path}: {error}") from None
+        result = _parsed(path)
         if not isinstance(result, dict) or result.get("kind") != "replay" or not result.get("runs"):
             raise UserError(f"{path} is not what `david replay -o` writes")
         results.append(result)
