@@ -29,7 +29,7 @@ from . import kbuild, kernels, sourcetree, uml_kernel
 ABOUT = "own.json"
 # Directories of one tree's builds that are kept: the newest.
 KEPT = 6
-# No date and no count of builds: the same sources make the same kernel.
+# No date and no count of builds: a kernel is not another one for when it was built.
 ENVIRONMENT = {"KBUILD_BUILD_TIMESTAMP": "Tue Jan  1 00:00:00 UTC 2030", "KBUILD_BUILD_VERSION": "1",
                "KBUILD_BUILD_USER": "david", "KBUILD_BUILD_HOST": "lab"}
 CCACHE = shutil.which("ccache")
@@ -134,8 +134,8 @@ def of_source(tree: Path, config: list[Path]) -> Path:
 def _built(tree: Path, work: Path, fragments: list[Path], config: list[Path]) -> Path:
     start = time.monotonic()
     if not work.exists():
-        say(f"copying and building the kernel of {tree} for the uml lab: the first time this usually takes "
-            f"about 8 minutes on 2 cores ({work})")
+        say(f"copying and building the kernel of {tree} for the uml lab; the first time that is all of it "
+            f"({work})")
     work.mkdir(parents=True, exist_ok=True)
     copy = sourcetree.Copy(tree, work, uml_kernel.UNPACK_WITHOUT, uml_kernel.PATCHES)
     sources = copy.bring_up_to_date()
