@@ -31,6 +31,7 @@
  *	twice	a command of more than 64 KiB crosses an SSD's link twice
  *	journal	an SSD's flushes write their journals at the same time
  *	stripe	an SSD's collection moves by the unit, and not by the stripe
+ *	lumps	an SSD's dies move at once what its map, which is a sample, moves at once
  *	rest	an SSD does not read the rest of a page that is written in part
  *	even	an SSD's pages that were written at random lie as evenly as others
  *	pages	a large read costs an SSD's controller as much as a small one

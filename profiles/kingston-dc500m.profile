@@ -4,8 +4,9 @@
 #   [L] louwrentius/fio-plot, git history: fio 4 KiB random on one drive behind an LSI adapter (IBM M1015), not preconditioned
 # "assumed" marks what it does not tell; the size of the drive is among that.
 #
-# Fitted: wake_time to reads at depth 1; read_latency, read_time and read_step to those at depth 2; command_time and
-# write_command_time to reads and writes at depth 32; write_latency to writes at depth 1. The rest of [L] is evidence.
+# Fitted: wake_time to reads at depth 1; read_latency, read_time and read_step to those at depth 2; dies to those at
+# depth 8; command_time and write_command_time to reads and writes at depth 32; write_latency to writes at depth 1,
+# write_wake_time to their median at depth 2. The rest of [L] is evidence.
 #
 # The rate at depth 32 is what drive and adapter gave together. The data sheet has more: 98,000 reads a second.
 
@@ -25,13 +26,14 @@ command_time = 13.5 us		# fitted
 write_command_time = 15.6 us	# fitted
 wake_time = 50 us		# fitted: at depth 1 each of the modes comes 40 to 50 us later than at depth 2
 read_latency = 2 us		# fitted
-write_latency = 12 us	# fitted
+write_latency = 8 us		# fitted
+write_wake_time = 4 us		# fitted
 power_loss_protection = yes	# data sheet
 write_cache = back		# derived: a write of 35 to 38 us is none to flash
 write_buffer = 32 MiB		# assumed
 buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
-dies = 32			# assumed
+dies = 16			# fitted
 channels = 4			# assumed
 channel_rate = 400 MB/s		# assumed
 flash_page = 16384		# assumed: as its class

@@ -5,7 +5,8 @@
 # "assumed" marks what it does not tell; the size of the drive is among that.
 #
 # Fitted: read_latency, read_time and read_step to reads at depth 1; dies to those at depth 8; command_time and
-# write_command_time to reads and writes at depth 32; write_latency to writes at depth 1. The rest of [L] is evidence.
+# write_command_time to reads and writes at depth 32; write_latency to writes at depth 1,
+# write_wake_time to their median at depth 2. The rest of [L] is evidence.
 #
 # The rate at depth 32 is what drive and adapter gave together. The data sheet has more: 98,000 reads a second.
 
@@ -25,7 +26,8 @@ command_time = 21.6 us		# fitted
 write_command_time = 15.9 us	# fitted
 wake_time = 0 us		# none was seen
 read_latency = 8 us		# fitted
-write_latency = 14.7 us	# fitted
+write_latency = 10.7 us		# fitted
+write_wake_time = 4 us		# fitted
 power_loss_protection = yes	# data sheet
 write_cache = back		# derived: a write of 35 to 38 us is none to flash
 write_buffer = 32 MiB		# assumed

@@ -63,9 +63,7 @@ struct ftl {
 	struct stream host, moves;
 	u32 victim;		/* NONE: nothing is collected */
 	u32 victim_at;
-	u32 gain;		/* slots that were not valid when its collection began */
-	u32 share;		/* and those that were */
-	u32 credit;		/* collection's, in moves times gain */
+	u32 credit;		/* collection's, in moves times figures.gain */
 
 	u32 used;		/* groups with data; */
 	u32 in_slc;		/* of these: in the SLC cache, */
@@ -266,9 +264,9 @@ static bool gc_choose(struct ftl *ftl)
 	ftl->victim = victim;
 	ftl->victim_at = 0;
 	ftl->blocks[victim].state = BLOCK_VICTIM;
-	ftl->share = ftl->blocks[victim].valid;
+	ftl->figures.share = ftl->blocks[victim].valid;
 	/* A block without room only costs moves. FIFO may have to pass some. */
-	ftl->gain = max(per_block(ftl) - ftl->share, 1U);
+	ftl->figures.gain = max(per_block(ftl) - ftl->figures.share, 1U);
 	return true;
 }
 
@@ -307,11 +305,15 @@ static void gc_collect_block(struct ftl *ftl)
 /* Before the host writes a page: the moves that this page owes. */
 static void gc_collect(struct ftl *ftl)
 {
-	if (ftl->victim == NONE && (ftl->nr_free > FEW_FREE || !gc_choose(ftl)))
+	struct ftl_figures *figures = &ftl->figures;
+
+	if (ftl->victim == NONE && (ftl->nr_free > FEW_FREE || !gc_choose(ftl))) {
+		figures->share = 0;
 		return;
-	ftl->credit += ftl->share;
-	while (ftl->credit >= ftl->gain && ftl->blocks[ftl->victim].valid) {
-		ftl->credit -= ftl->gain;
+	}
+	ftl->credit += figures->share;
+	while (ftl->credit >= figures->gain && ftl->blocks[ftl->victim].valid) {
+		ftl->credit -= figures->gain;
 		gc_move_one(ftl);
 	}
 	gc_erase_if_empty(ftl);
@@ -413,7 +415,7 @@ void ftl_idle(struct ftl *ftl, u64 pages, u64 room)
 	while (moves && ftl->nr_free < min_t(u64, blocks, ftl->nr_blocks)) {
 		if (ftl->victim == NONE && !gc_choose(ftl))
 			return;
-		if (ftl->share == per_block(ftl))	/* nothing to be had */
+		if (ftl->figures.share == per_block(ftl))	/* nothing to be had */
 			return;
 		for (; moves && ftl->blocks[ftl->victim].valid; moves--)
 			gc_move_one(ftl);
@@ -502,6 +504,8 @@ void ftl_fill(struct ftl *ftl, u64 first, u64 nr)
 			write_to_block(ftl, group, flags);
 	}
 	figures.stuck |= ftl->figures.stuck;
+	figures.share = ftl->figures.share;
+	figures.gain = ftl->figures.gain;
 	ftl->figures = figures;
 }
 
@@ -640,7 +644,10 @@ struct ftl *ftl_create(const struct profile *profile, gfp_t gfp)
 	ftl->moves.block = NONE;
 	ftl->victim = NONE;
 	ftl_precondition(ftl);
-	ftl->figures = (struct ftl_figures) { .stuck = ftl->figures.stuck };
+	ftl->figures = (struct ftl_figures) {
+		.stuck = ftl->figures.stuck,
+		.share = ftl->figures.share, .gain = ftl->figures.gain,
+	};
 	return ftl;
 }
 

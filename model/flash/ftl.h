@@ -37,6 +37,8 @@ struct ftl_figures {
 	u64 folded;		/* from the SLC cache to blocks */
 	u64 fresh;		/* of written: collection had not begun to keep blocks free */
 	bool stuck;		/* the policy found no room: the emptiest block is collected */
+	u32 share;		/* now so many pages are moved */
+	u32 gain;		/* for so many of the host; never 0 once share is not */
 };
 
 /* Returns NULL without memory. Preconditioned, and then all figures are 0. May sleep. */

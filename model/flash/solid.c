@@ -14,7 +14,8 @@ struct solid {
 	u64 controller;			/* when it is free */
 	u64 busy_until;			/* the last end that is known */
 	u32 waiting;			/* commands whose ends are not */
-	u64 next;			/* the next event: asked for several times a command */
+	u64 next;			/* the next event: asked for several times a command; */
+	u64 flash_next;			/* and the flash's */
 	struct carrier link[2];		/* to the host, from the host; or one for both */
 	bool shares_link;
 	u64 seq;
@@ -148,24 +149,37 @@ static u64 serve_memory(struct solid *solid, struct solid_command *command, u64 
 	return *unit;
 }
 
-/* Something may have become the next event, or is none any more. */
+/* A command has ended, or its end is known. */
 static void update_next(struct solid *solid)
 {
-	u64 next = solid->ssd ? ssd_next_event(solid->ssd) : NEVER;
+	u64 next = solid->flash_next;
 
 	solid->next = solid->nr_ends ? min(next, solid->ends[0]->end) : next;
 }
 
-/* Commands that flash has made wait, and that need wait no more. */
+/* Flash has done something: commands may have waited for it, and need wait no more. */
 static void take_ready(struct solid *solid)
 {
 	struct solid_command *ready, *next;
+
+	solid->flash_next = ssd_next_event(solid->ssd);
 
 	for (ready = ssd_ready(solid->ssd); ready; ready = next) {
 		next = ready->next;
 		solid->waiting--;
 		complete_command(solid, ready, ready->end);
 	}
+}
+
+/* A drive that has nothing under way has to wake for a command. */
+static u64 wake_time(const struct solid *solid, const struct solid_command *command, u64 now)
+{
+	if (solid->waiting || now < solid->busy_until || command->op == DISK_FLUSH)
+		return 0;
+	if (MODEL_PLANTED(awake) && now != solid->busy_until)
+		return 0;
+	return command->op == DISK_READ ? solid->profile->wake_time :
+					  solid->profile->write_wake_time;
 }
 
 void solid_submit(struct solid *solid, struct solid_command *command, u64 now)
@@ -176,11 +190,8 @@ void solid_submit(struct solid *solid, struct solid_command *command, u64 now)
 	command->parts = (struct drive_parts){ };
 	from = max(solid->controller, now);
 	command->parts.queued = from - now;
-	if (command->op == DISK_READ && !solid->waiting && now >= solid->busy_until &&
-	    (!MODEL_PLANTED(awake) || now == solid->busy_until)) {
-		command->parts.overhead = solid->profile->wake_time;
-		from += solid->profile->wake_time;
-	}
+	command->parts.overhead = wake_time(solid, command, now);
+	from += command->parts.overhead;
 	from += command_time(solid->profile, command);
 	solid->controller = from;
 	if (command->op == DISK_WRITE)
@@ -206,7 +217,9 @@ struct solid_command *solid_advance(struct solid *solid, u64 now)
 {
 	struct solid_command *ended = NULL;
 
-	if (solid->ssd && ssd_next_event(solid->ssd) <= now) {
+	if (now < solid->next)
+		return NULL;
+	if (solid->flash_next <= now) {
 		ssd_advance(solid->ssd, now);
 		take_ready(solid);
 	}
@@ -279,6 +292,7 @@ struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *
 	solid->profile = profile;
 	solid->most = most;
 	solid->next = NEVER;
+	solid->flash_next = NEVER;
 	solid->shares_link = profile_shares_link(profile);
 	carrier_init(&solid->link[DISK_READ], profile->link_rate);
 	carrier_init(&solid->link[DISK_WRITE], profile->link_rate);

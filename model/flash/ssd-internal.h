@@ -67,7 +67,7 @@ struct open_page {
 
 /* Work that the map has done at once, and dies do little by little; bytes */
 struct debt {
-	u64 owed;
+	s64 owed;		/* of collection also: below 0, as dies did more already */
 	u64 due;		/* that dies may do now */
 };
 
@@ -113,8 +113,9 @@ struct ssd {
 	struct debt moves;	/* of collection */
 	u64 stripe;		/* bytes that are moved in one go, */
 	u64 collect_at;		/* and must be due: that, or when it has begun a unit */
+	s64 apart;		/* the most that dies are from what the map has moved */
 	struct debt folds;	/* of the SLC cache */
-	u64 pay_all;		/* a write of so many bytes makes due all that is owed */
+	u64 pay_all;		/* a write of so many bytes makes due all that is owed to folding */
 	u64 fold_credit;	/* bytes that could be folded while idle, and were too few; */
 	u64 folded_until;	/* up to this time */
 	u64 busy_until;		/* the last end of a read, program or erase so far */
@@ -127,6 +128,16 @@ struct ssd {
 	struct ftl_figures seen;	/* of the map, that the dies know of */
 	struct solid_figures figures;
 };
+
+/* Is there anything for a die? Erases aside: one that has no work owes none. */
+static __always_inline bool ssd_has_work(const struct ssd *ssd)
+{
+	const struct backlog *slc = &ssd->backlogs[SLC], *native = &ssd->backlogs[NATIVE];
+
+	return (native->units | native->forced | slc->units | slc->forced) ||
+	       ssd->moves.due >= ssd->collect_at || ssd->folds.due >= ssd->unit ||
+	       ssd->map_writes >= ssd->unit;
+}
 
 /* ssd-dies.c */
 

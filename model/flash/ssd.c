@@ -54,13 +54,37 @@ static __always_inline void learn_from_map(struct ssd *ssd, u64 now)
 }
 
 /*
- * The map is a sample, so it moves megabytes at a time. The dies move them little by little, as the
- * host writes: of what is owed its bytes' share of so many pages of the map.
+ * The map is a sample, so it moves and folds megabytes at a time. The dies do it little by little,
+ * as the host writes. What they move for a page is known: the share of the block that is collected.
+ * They are not further from the map than so many of its pages.
  */
+#define PAGES_APART	64
+
+static __always_inline void pay_moves(struct ssd *ssd, u64 bytes)
+{
+	const struct ftl_figures *figures = ftl_figures(ssd->ftl);
+	struct debt *debt = &ssd->moves;
+	u64 part;
+
+	if (!figures->share && debt->owed <= 0)
+		return;
+	part = figures->share ? div_u64(bytes * figures->share, figures->gain) : bytes;
+	if (MODEL_PLANTED(lumps))
+		part = max(debt->owed, (s64)0);
+	else if (unlikely(debt->owed > ssd->apart))
+		part *= 2;
+	else if (unlikely(debt->owed < -ssd->apart))
+		part = 0;
+	debt->owed -= part;
+	debt->due += part;
+}
+
+/* Of what is folded a write makes its bytes' share of so many pages of the map due. */
 #define PAGES_TO_PAY	8
 
-static void debt_pay(const struct ssd *ssd, struct debt *debt, u64 bytes)
+static void pay_folds(struct ssd *ssd, u64 bytes)
 {
+	struct debt *debt = &ssd->folds;
 	u64 part = debt->owed;
 
 	if (!part)
@@ -195,8 +219,8 @@ static __always_inline struct backlog *take_pages(struct ssd *ssd, u64 first, u3
 	enum cells cells = ftl_write(ssd->ftl, first, nr) ? SLC : NATIVE;
 
 	learn_from_map(ssd, now);
-	debt_pay(ssd, &ssd->moves, bytes);
-	debt_pay(ssd, &ssd->folds, bytes);
+	pay_moves(ssd, bytes);
+	pay_folds(ssd, bytes);
 	ssd->used += bytes;
 	ssd->entered += bytes;
 	if (ssd->buffered)
@@ -234,7 +258,8 @@ static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
 		wait_for_programs(ssd, command, now);
 		return false;
 	}
-	ssd_use_idle(ssd, now);
+	if (ssd_has_work(ssd))
+		ssd_use_idle(ssd, now);
 	return true;
 }
 
@@ -608,6 +633,7 @@ static void ssd_init(struct ssd *ssd)
 	ssd->unit_sectors = profile->program_unit / 512;
 	ssd->stripe = max_t(u64, MODEL_PLANTED(stripe) ? 0 : profile->write_stripe, ssd->unit);
 	ssd->collect_at = ssd->stripe;
+	ssd->apart = (PAGES_APART * PAGE_BYTES) << ftl_shift(ssd->ftl);
 	ssd->pay_all = (PAGES_TO_PAY * PAGE_BYTES) << ftl_shift(ssd->ftl);
 	for (i = 0; i < ssd->most; i++)
 		ssd->places[ssd->nr_places++] = i;

@@ -357,6 +357,7 @@ const struct profile_option profile_options[] = {
 	TIME("page_time", page_time, 0, "more, for each 4 KiB of a read after the first",
 	     OF_SOLID),
 	TIME("wake_time", wake_time, 0, "more, of a read that finds the drive idle", OF_SOLID),
+	TIME("write_wake_time", write_wake_time, 0, "more, of a write that does", OF_SOLID),
 	TIME("read_latency", read_latency, 0, "of a read beside that, shared with others",
 	     OF_SOLID),
 	TIME("write_latency", write_latency, 0, "of a write", OF_SOLID),

@@ -230,6 +230,7 @@ struct profile {
 	u32 write_command_time;		/* the same, of a write; 0: no other */
 	u32 page_time;			/* more, for each page of 4 KiB of a read but the first */
 	u32 wake_time;			/* more, of a read that finds the drive idle */
+	u32 write_wake_time;		/* and of a write */
 	u32 read_latency;		/* that they do share: controller and interface */
 	u32 write_latency;
 	u8 units;			/* memory: that serve a command each */

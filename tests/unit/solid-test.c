@@ -450,6 +450,23 @@ static void a_profile_may_add_to_some_commands(struct kunit *test)
 	done(&rig);
 }
 
+static void the_first_of_several_writes_wakes_the_drive(struct kunit *test)
+{
+	static struct disk_request requests[3];
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD, "write_command_time=4us;write_wake_time=7us");
+	for (i = 0; i < 3; i++)
+		submit(&rig, &requests[i], DISK_WRITE, 800 * i, 8);
+	finish(&rig);
+	for (i = 0; i < 3; i++)	/* the link takes 2 us, write_latency is 3 us */
+		KUNIT_EXPECT_EQ(test, requests[i].completion - requests[i].arrival,
+				7 * US + (i + 1) * 4 * US + 2 * US + 3 * US);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_WRITE, 8000, 8), (7 + 4 + 2 + 3) * US);
+	done(&rig);
+}
+
 static void some_programs_cannot_be_suspended(struct kunit *test)
 {
 	const char *words = "precondition=sequential;suspends=9;suspend_time=20us;";
@@ -995,6 +1012,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(a_read_suspends_a_program_if_the_drive_can),
 	KUNIT_CASE(page_types_are_read_at_speeds_of_their_own),
 	KUNIT_CASE(a_profile_may_add_to_some_commands),
+	KUNIT_CASE(the_first_of_several_writes_wakes_the_drive),
 	KUNIT_CASE(some_programs_cannot_be_suspended),
 	KUNIT_CASE(the_map_is_written_with_some_flushes),
 	KUNIT_CASE(what_waits_in_the_buffer_is_read_from_there),

@@ -127,12 +127,18 @@ def _fio_plot(entry: dict[str, Any]) -> FioPlot:
                    entry["state"], known, entry.get("history", 0), entry.get("share", 1))
 
 
-def _history(plot: FioPlot, points: list[dict[str, str]], pace: float) -> list[str]:
+def _pace(point: dict[str, str]) -> float:
+    """us between an answer and the next request: what fio and its kernel take, which its times leave out."""
+    programs, depth = int(point["numjobs"]), int(point["iodepth"])
+    return max(1e6 * programs * depth / float(point["iops"]) - float(point["clat_mean_us"]), 0)
+
+
+def _history(plot: FioPlot, points: list[dict[str, str]]) -> list[str]:
     """A job for each point, of 60 s. Each program has places of its own, as with fio's randrepeat."""
     jobs = []
     for point in points:
         programs, count = int(point["numjobs"]), float(point["iops"]) * SECONDS / plot.share
-        jobs.append(f"{plot.op} random depth={point['iodepth']} streams={programs} pace={pace:.1f}us "
+        jobs.append(f"{plot.op} random depth={point['iodepth']} streams={programs} pace={_pace(point):.1f}us "
                     f"count={count:.0f} warm=0")
     return jobs
 
@@ -145,13 +151,12 @@ def _measured(plot: FioPlot) -> list[Real]:
     # In the order in which they were measured
     points.sort(key=lambda row: (int(row["iodepth"]), int(row["numjobs"])))
     rows = {int(row["iodepth"]): row for row in points if row["numjobs"] == "1"}
-    # Between an answer and the next request the program and its kernel take what is not in fio's times.
-    pace = 1e6 / float(rows[1]["iops"]) - float(rows[1]["clat_mean_us"])
-    history = _history(plot, points, pace) if plot.history else []
+    history = _history(plot, points) if plot.history else []
     result = []
     served = 0  # points
     for depth in plot.depths:
         count = 6000 if plot.state == "as made" else 40000
+        pace = _pace(rows[depth])
         row = Real(
             f"{plot.op}s, depth {depth}", plot.state, 0,
             f"{plot.op} random depth={depth} pace={pace:.1f}us count={count} warm={count // 10}", "fio-plot",
