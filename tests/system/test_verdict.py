@@ -113,6 +113,13 @@ def test_figures_of_something_else_are_refused(then: dict) -> None:
         baseline.difference(figures(read=(10, 1, 1, 0)), then)
 
 
+def test_check_of_a_disk_that_was_asked_nothing_is_not_valid() -> None:
+    found = figures(read=(10, 10 * MS, 1000, 0))
+    assert not check.asked(found).good
+    found["requests"]["flush"] = 1
+    assert check.asked(found) == check.Finding("requests", True, "1")
+
+
 @pytest.mark.parametrize("bad", ["state", "nospc", "errors", "spilled", "unmodelled", "late"])
 def test_check_finds_whatever_is_wrong(bad: str) -> None:
     found = figures(read=(10, 10 * MS, 10 * MS if bad == "late" else 1000, 10 if bad == "late" else 0))

@@ -41,8 +41,15 @@ def _none(what: str, count: int, otherwise: str) -> Finding:
     return Finding(what, not count, f"{count}: {otherwise}" if count else "0")
 
 
+def asked(figures: dict[str, Any]) -> Finding:
+    """A run in which the disk was asked nothing is none."""
+    count = sum(figures["requests"].values())
+    return Finding("requests", count > 0, str(count) if count else
+                   "0: nothing was asked of the disk; the run was on another one, or in memory")
+
+
 def findings(figures: dict[str, Any]) -> list[Finding]:
-    """Of figures as stats.as_dict() has them."""
+    """What went wrong, of figures as stats.as_dict() has them."""
     verdict = lateness.verdict(figures)
     return [
         Finding("times", verdict.good is not False, verdict.text),
@@ -63,7 +70,8 @@ def check(args: argparse.Namespace) -> int:
     need_disk(args.name)
     figures = stats.as_dict(stats.fetch(args.name))
     left = None if args.all else baseline.mark(args.name)
-    found = findings(baseline.difference(figures, left[1]) if left else figures)
+    looked = baseline.difference(figures, left[1]) if left else figures
+    found = [asked(looked), *findings(looked)]
     if args.json:
         lines = [asdict(finding) for finding in found]
         print(json.dumps({"valid": valid(found), "findings": lines}, indent=2))
