@@ -20,8 +20,8 @@ CAPACITY = 960_197_124_096  # of the drive, by its data sheet: 1,875,385,008 sec
 # A buffer of 32 MiB takes all writes, and a drive that was written in order has erased blocks left.
 DOUBTS = (
     "cached_writes: 1.638 MB were written, into a cache of 33.55 MB (more operations, or steady = true); "
-    "erased_flash: flash blocks that were erased took all writes, and none had to be collected "
-    '(profile-option = ["precondition=random"], and steady = true)'
+    "erased_flash: flash blocks that were erased took 100 % of the writes, and nothing had to be collected "
+    'for them (profile-option = ["precondition=random"], and more operations, or steady = true)'
 )
 SPEC = f"""
 seeds = [3]
