@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cases import case
+from davidlib.disk import baseline, check
 from helpers import raw
 from helpers.guest import SCRATCH, Failed, david, device_stats, fake_disk, mapped, ram_disk, run
 from helpers.timed import profile, timed_disk
@@ -64,9 +65,12 @@ def requests_that_come_late_make_the_times_unbelievable() -> None:
         lines = david("top", "cmd", "--json", "--interval", "0.1", "--count", "2").splitlines()
         said = [json.loads(line) for line in lines]
         assert [row["name"] for row in said] == ["cmd", "cmd"] and said[0]["store_bytes"] > 0, said
-        # Of what is counted from now on nothing came late, as there is nothing.
+        # Of what is counted from now on nothing came late, as there is nothing; which is no valid run.
         david("stats", "cmd", "--reset")
-        assert status("check", "cmd") == 0 and status("check", "cmd", "--all") == 2
+        assert status("check", "cmd") == 2 and status("check", "cmd", "--all") == 2
+        since = baseline.difference(device_stats("cmd"), baseline.mark("cmd")[1])
+        wrong = [one.what for one in (check.asked(since), *check.findings(since)) if not one.good]
+        assert wrong == ["requests"], wrong
         assert "not to be believed" in david("remove", "cmd")
 
 
