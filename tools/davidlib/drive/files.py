@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..nearest import did_you_mean
-from ..util import DAVID, PROFILES, UserError
+from ..util import PROFILES, UserError
 
 DIRECTORY = PROFILES
 SUFFIX = ".profile"
@@ -31,5 +31,6 @@ def find(profile: str) -> Path:
         return Path(profile)
     if profile in names():
         return path_of(profile)
+    otherwise = f"there are {', '.join(names()) or 'none'}"
     raise ProfileError(f"there is no profile '{profile}': neither a file nor a drive in profiles/; "
-                       + did_you_mean(profile, names(), f"'{DAVID} profile list' shows those there are"))
+                       + did_you_mean(profile, names(), otherwise))
