@@ -74,8 +74,7 @@ def test_what_an_array_takes_of_memory_is_said_before_it_starts() -> None:
     said = precheck.memory(parse(text), 2)
     assert said == ["of memory, each lab has 1G, and 2 at a time 2.00 GiB",
                     "RAID-6 of 12 keeps all that is written, and parity: the backing of 480 MiB, which its "
-                    "members "
-                    "share, has room for about 400 MiB of data"]
+                    "members share, has room for about 400 MiB of data"]
     assert not precheck.memory(parse(DISK + WORK), 2)
     # Group descriptors and bitmaps of 10 TB: by david plan.
     small = parse(DISK + 'array = "6 members=12"\nbacking = "16M"\n' + WORK)

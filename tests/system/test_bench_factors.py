@@ -137,9 +137,8 @@ def test_file_systems_are_compared_within_each_drive_and_size(table: Callable) -
         for part, (best, other, (times, low, high)) in zip(parts, pairs, strict=True):
             if low <= 1 <= high:
                 match = re.fullmatch(f"no difference between {best} and {other} in the operations a second "
-                                     f"can be "
-                                     f"told from these 4 seeds: {NUMBER} times, 95 % interval {NUMBER} to "
-                                     f"{NUMBER}",
+                                     f"can be told from these 4 seeds: {NUMBER} times, 95 % interval "
+                                     f"{NUMBER} to {NUMBER}",
                                      part)
             else:
                 match = re.fullmatch(f"{best} has {NUMBER} times the operations a second of {other} "
@@ -192,12 +191,10 @@ def test_an_interaction_is_told_where_its_interval_excludes_1(table: Callable) -
     turned = [text for text in said if "varmail" in text and "is better with" in text]
     assert len(turned) == 1 and turned[0].startswith(
         f"varmail: the operations a second of ext4 and xfs depend on the drive: ext4 is better with "
-        f"{DRIVES[0]}, xfs "
-        f"with {DRIVES[1]}: ext4 has 1.2"), said
+        f"{DRIVES[0]}, xfs with {DRIVES[1]}: ext4 has 1.2"), said
     times, low, high = pairs_of(rows, "varmail")["ext4", "xfs", "drive", *DRIVES]
     match = re.search(rf"{NUMBER} times as much \(interval {NUMBER} to {NUMBER}, 95 % for all 3 pairs "
-                       f"together, 4 "
-                      r"seeds\)", turned[0])
+                      r"together, 4 seeds\)", turned[0])
     assert match and all(map(close, match.groups(), (times, low, high))), (turned, times, low, high)
     # Of seconds, fewer are better: the same wins.
     assert any("ext4 is better with " + DRIVES[0] in text for text in answer.depends(loaded, "seconds"))

@@ -76,8 +76,7 @@ def parse(text: str) -> Array | None:
     level, *words = text.split() or [""]
     if level not in md.LEVELS:
         raise ValueError(f"'{level}' is no level; write none, or one of {', '.join(md.LEVELS)} and "
-                         f"members=N, "
-                         'such as "6 members=12"')
+                         'members=N, such as "6 members=12"')
     said = dict(word.partition("=")[::2] for word in words)
     if len(said) < len(words):
         raise ValueError("a word is there twice")

@@ -36,6 +36,5 @@ def take(directory: Path) -> int:
         os.close(fd)
         who = f"process {pid}" if pid > 0 else "another process"
         raise UserError(f"{directory}: {who} is at work there; wait until it has ended, or name another "
-                        f"directory "
-                        "with --output") from None
+                        "directory with --output") from None
     return fd

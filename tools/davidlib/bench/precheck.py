@@ -106,8 +106,7 @@ def _parity(spec: Spec, array: Array) -> str:
     """How much data there is room for, where all of it is kept."""
     room = format_size(spec.backing * array.data_members() / array.members)
     return (f"{array.word} keeps all that is written, and parity: the backing of "
-            f"{format_size(spec.backing)}, "
-            f"which its members share, has room for about {room} of data")
+            f"{format_size(spec.backing)}, which its members share, has room for about {room} of data")
 
 
 def _mkfs_stores(spec: Spec) -> Iterator[str]:
@@ -119,10 +118,8 @@ def _mkfs_stores(spec: Spec) -> Iterator[str]:
                 least = plan.backing(plan.needs(system.type, size).made)
                 if least > spec.backing:
                     yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores "
-                           f"{format_size(least)} of "
-                           f"{format_both(size)}, and backing is {format_size(spec.backing)}: write a "
-                           f"larger one, "
-                           "and a larger memory")
+                           f"{format_size(least)} of {format_both(size)}, and backing is "
+                           f"{format_size(spec.backing)}: write a larger one, and a larger memory")
 
 
 def memory(spec: Spec, workers: int) -> list[str]:
@@ -143,5 +140,5 @@ def check(spec: Spec) -> None:
         try:
             one(spec)
         except subprocess.TimeoutExpired as error:
-            raise SpecError(f"{spec.source.path}: {Path(error.cmd[0]).name} did not end in {SECONDS} "
-                            f"s") from None
+            program = Path(error.cmd[0]).name
+            raise SpecError(f"{spec.source.path}: {program} did not end in {SECONDS} s") from None

@@ -209,8 +209,7 @@ def _read_sweep(path: Path) -> dict[str, Any]:
         whole = False
     if whole and made > FORMAT:
         raise UserError(f"{path.parent}: results of format {made}, and this dm-david reads up to {FORMAT}: "
-                        f"a newer "
-                        "one made them")
+                        "a newer one made them")
     if whole:
         return found
     raise UserError(f"{path}: it was changed, or 'david bench' did not write it; that makes it again")

@@ -135,9 +135,9 @@ def _raw_ones(source: Source, spec: Spec) -> None:
     if any(fs.type == NO_FILE_SYSTEM for fs in spec.file_systems):
         for workload in spec.workloads:
             if not KINDS[workload.kind].raw:
-                raise source.wrong("workload", workload.number, "kind", f"kind = '{workload.kind}': needs a "
-                                                                        f"file "
-                                   "system, and there is one of type = 'none'; leave one of the two out")
+                raise source.wrong("workload", workload.number, "kind",
+                                   f"kind = '{workload.kind}': needs a file system, and there is one of "
+                                   "type = 'none'; leave one of the two out")
 
 
 def _aged_ones(source: Source, spec: Spec) -> None:
@@ -150,9 +150,8 @@ def _aged_ones(source: Source, spec: Spec) -> None:
 
 def _arrays(source: Source, spec: Spec) -> None:
     if any(disk.array for disk in spec.disks) and spec.classify == "data":
-        raise source.wrong("disk", 0, "classify", "classify = 'data': not with an array, whose superblocks "
-                                                  "are "
-                           "kept")
+        raise source.wrong("disk", 0, "classify",
+                           "classify = 'data': not with an array, whose superblocks are kept")
 
 
 def _failing_ones(source: Source, spec: Spec) -> None:

@@ -69,8 +69,7 @@ def _levels(table: Table, key: str, default: Any, base: Path) -> list[Level]:
     words = table.left.pop(key)
     if key in PROGRAMS:
         raise table.wrong(key, f"{key}: one text; what differs is a parameter, such as {{block}} of a job "
-                               f"of fio, "
-                          "or another [[workload]]")
+                          "of fio, or another [[workload]]")
     if not words:
         raise table.wrong(key, f"{key}: an empty list leaves nothing to run")
     found = []
@@ -87,8 +86,7 @@ def _of_job(table: Table, job: str) -> dict[str, list[Level]]:
     """The parameters that its text names."""
     if there := OF_ENVIRONMENT.search(job):
         raise table.wrong(JOB, f"job: {there[0]}: a lab has no such variable; write {there[0][1:]} for a "
-                               f"parameter "
-                          "of the question")
+                          "parameter of the question")
     found: dict[str, list[Level]] = {}
     for name in dict.fromkeys(PARAMETER.findall(job)):
         if name == SEED:

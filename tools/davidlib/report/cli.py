@@ -118,10 +118,8 @@ def add_parser(sub: Commands) -> argparse.ArgumentParser:
         "report",
         help="make a page of a bench's results: answer, plots, tables; or compare two results",
         description="Make one HTML file of what 'david bench' left in a directory. It needs no network. "
-                    "With two "
-        "directories, say what has changed from the first to the second, seed by seed; the exit status is 3 "
-        "if "
-        "something got worse.",
+        "With two directories, say what has changed from the first to the second, seed by seed; the exit "
+        "status is 3 if something got worse.",
         epilog=f"example:\n  {DAVID} report mail.result --files plots\n"
         f"  {DAVID} report before.result after.result --tolerance 5%%",
         formatter_class=argparse.RawDescriptionHelpFormatter,
