@@ -193,6 +193,9 @@ def test_a_list_says_what_differs_and_how_long_it_takes(tmp_path: Path, monkeypa
     results.begin(text, found)
     results.add(found[0], result_of(1, 3.0))
     assert "4 runs, 3 to be done: 1 runs take about 15 s" in loop.summary(results, found, 2)
+    # A drive that fails may take far longer than a healthy one.
+    failing = runs.expand(parse(text + '[[faults]]\npreset = "vibration"\n'))
+    assert "of 4 runs it is not known" in loop.summary(results, failing, 2)
 
 
 def test_how_long_a_run_took_is_in_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

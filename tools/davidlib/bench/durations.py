@@ -17,15 +17,13 @@ from .runs import Run
 KEPT = CACHE / "bench-seconds.json"
 # Kinds of runs that are remembered; the oldest are forgotten.
 MOST = 5000
-ALIKE = ("where", "memory", "profile", "profile_options", "size", "backing", "array", "age", "classify",
-         "options")
 
 
 def likeness(run: Run) -> str:
     told = run.described
     work, system = told["workload"], told["file_system"]
     params = work.get("params") or told.get("params")
-    about = [told.get(key) for key in (*ALIKE, "experiment")]
+    about = [told.get(key) for key in (*parts.DECIDING, "profile", "experiment")]
     about += [system[key] for key in ("type", "mkfs", "mount")]
     return parts.digest([*about, work.get("kind"), params])
 

@@ -250,9 +250,13 @@ def _params(run: Described, without: dict[str, str]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key not in without}
 
 
+# What decides a run's figures beside its drive, file system, workload and seed.
+DECIDING = ("where", "memory", "size", "backing", "classify", "options", "profile_options", "array", "age",
+            "faults")
+
+
 def _described_differs(old: Described, new: Described) -> Iterator[str]:
-    for key in ("where", "memory", "size", "backing", "classify", "options", "profile_options", "array",
-                "age", "faults"):
+    for key in DECIDING:
         yield from _changes({key: old.get(key)}, {key: new.get(key)})
     for key in ("mkfs", "mount"):
         yield from _changes({key: old["file_system"].get(key)}, {key: new["file_system"].get(key)})
