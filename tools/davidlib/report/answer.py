@@ -113,13 +113,7 @@ def sentences(runs: list[dict[str, Any]], metric: str) -> dict[str, str]:
     found = {}
     factor = factors.asked(runs)
     for group in factors.groups(runs):
-        # Of the whole workload: a percentile of another kind in each group could not be compared.
-        whole = figures.of_workload(runs, group.workload)
-        kind = figures.longest_kind(whole) if metric == "p99" else ""
-        levels: dict[str, dict[int, float]] = {}
-        for one in group.runs:
-            value = figures.value(one["result"], metric, kind)
-            levels.setdefault(factors.level_of(one, factor), {})[one["run"]["seed"]] = value
+        levels = factors.levels(group, runs, metric)
         still = figures.without_randomness(group.runs)
         same = frozenset(factors.level_of(one, factor) for one in group.runs
                          if (group.workload, one["run"]["variant"]) in still)

@@ -52,14 +52,6 @@ def _verdict(found: Estimate, more_is_better: bool, tolerance: float) -> str:
     return BETTER if low > 1 + tolerance else OPEN
 
 
-def _values(runs: Runs, metric: str, kind: str) -> dict[str, dict[int, float]]:
-    found: dict[str, dict[int, float]] = {}
-    for one in runs:
-        value = figures.value(one["result"], metric, kind)
-        found.setdefault(one["run"]["variant"], {})[one["run"]["seed"]] = value
-    return found
-
-
 def changes(old: Runs, new: Runs, metric: str, tolerance: float = 0.0) -> list[Change]:
     """Of each workload and variant that both have, by the seeds that both have."""
     found = []
@@ -70,9 +62,9 @@ def changes(old: Runs, new: Runs, metric: str, tolerance: float = 0.0) -> list[C
             continue
         both = [*pair[0], *pair[1]]
         # Of one kind of operation, or like is not compared with like.
-        kind = figures.longest_kind(both) if metric == "p99" else ""
+        kind = figures.percentile_kind(both, metric)
         label = METRICS[metric].label + figures.label(both, workload, metric)
-        before, after = (_values(runs, metric, kind) for runs in pair)
+        before, after = (figures.by_seed(runs, metric, kind) for runs in pair)
         for variant in (name for name in after if name in before):
             seeds = sorted(before[variant].keys() & after[variant].keys())
             times = figures.ratio(after[variant], before[variant])
@@ -86,14 +78,16 @@ def changes(old: Runs, new: Runs, metric: str, tolerance: float = 0.0) -> list[C
     return found
 
 
-def _keys(runs: Runs) -> set[tuple[str, str, int]]:
-    return {(one["run"]["workload"]["name"], one["run"]["variant"], one["run"]["seed"]) for one in runs}
+def _by_name(runs: Runs) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Runs by workload, variant and seed."""
+    return {(one["run"]["workload"]["name"], one["run"]["variant"], one["run"]["seed"]): one for one in runs}
 
 
 def alone(old: Runs, new: Runs) -> list[str]:
     """Runs that only one of the two has."""
     said = []
-    for which, gone in (("old", _keys(old) - _keys(new)), ("new", _keys(new) - _keys(old))):
+    before, after = _by_name(old).keys(), _by_name(new).keys()
+    for which, gone in (("old", before - after), ("new", after - before)):
         if gone:
             workload, variant, seed = min(gone)
             said.append(f"{len(gone)} runs are in the {which} result alone, such as {workload}, {variant}, "
@@ -103,10 +97,9 @@ def alone(old: Runs, new: Runs) -> list[str]:
 
 def between(old: Runs, new: Runs) -> list[str]:
     """What is another one: model, drive, programs, of the first run that both have."""
-    there = {(one["run"]["workload"]["name"], one["run"]["variant"], one["run"]["seed"]): one for one in old}
-    for one in new:
-        before = there.get((one["run"]["workload"]["name"], one["run"]["variant"], one["run"]["seed"]))
-        if before:
+    there = _by_name(old)
+    for name, one in _by_name(new).items():
+        if before := there.get(name):
             if before["id"] == one["id"]:
                 return ["nothing that decides a figure is another one"]
             return parts.difference(before["run"], one["run"])

@@ -66,6 +66,14 @@ def groups(runs: Runs) -> list[Group]:
     return [Group(workload, dict(others), mine) for (workload, others), mine in found.items()]
 
 
+def levels(group: Group, runs: Runs, metric: str) -> figures.Values:
+    """Of a group, by the values of the asked factor. RUNS are all, as percentiles of different kinds of
+    operation in each group could not be compared."""
+    factor = asked(runs)
+    kind = figures.percentile_kind(figures.of_workload(runs, group.workload), metric)
+    return figures.by_seed(group.runs, metric, kind, lambda one: level_of(one, factor))
+
+
 def facets(runs: Runs) -> list[tuple[str, Runs]]:
     """What is drawn together: each group, its variants called by the asked factor alone."""
     factor, found = asked(runs), []
@@ -112,7 +120,7 @@ Cell = dict[tuple[tuple[str, str], ...], dict[int, float]]  # by the rest of the
 
 def _cells(runs: Runs, metric: str, factor: str, other: str) -> dict[tuple[str, str], Cell]:
     """By the values of both."""
-    kind = figures.longest_kind(runs) if metric == "p99" else ""
+    kind = figures.percentile_kind(runs, metric)
     found: dict[tuple[str, str], Cell] = {}
     for one in runs:
         words = factors_of(one)

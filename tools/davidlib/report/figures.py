@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,6 +72,11 @@ def longest_kind(runs: list[dict[str, Any]]) -> str:
         latency[kind]["count"] * (latency[kind]["mean_ns"] or 0) for latency in found))
 
 
+def percentile_kind(runs: list[dict[str, Any]], metric: str) -> str:
+    """Whose percentile the metric is of these runs; nothing: it is none."""
+    return longest_kind(runs) if metric == "p99" else ""
+
+
 def least(runs: list[dict[str, Any]], kind: str) -> int:
     """How many operations of that kind the run has that has the fewest."""
     return min(one["result"]["latency"][kind]["count"] for one in runs)
@@ -109,19 +115,31 @@ def value(result: dict[str, Any], metric: str, kind: str = "") -> float:
     return result[key]
 
 
-Table = dict[str, dict[str, dict[int, float]]]
+def variant_of(one: dict[str, Any]) -> str:
+    return str(one["run"]["variant"])
+
+
+Values = dict[str, dict[int, float]]  # name -> seed -> value
+
+
+def by_seed(runs: list[dict[str, Any]], metric: str, kind: str,
+            name: Callable[[dict[str, Any]], str] = variant_of) -> Values:
+    """In the order of the runs; NAME is what a run is called, KIND whose percentile."""
+    found: Values = {}
+    for one in runs:
+        found.setdefault(name(one), {})[one["run"]["seed"]] = value(one["result"], metric, kind)
+    return found
+
+
+Table = dict[str, Values]  # by workload and variant
 
 
 def table(runs: list[dict[str, Any]], metric: str) -> Table:
-    """workload -> variant -> seed -> value, in the order of the spec."""
+    """In the order of the spec."""
     found: Table = {}
     for workload in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
         mine = of_workload(runs, workload)
-        kind = longest_kind(mine) if metric == "p99" else ""
-        variants = found.setdefault(workload, {})
-        for one in mine:
-            run = one["run"]
-            variants.setdefault(run["variant"], {})[run["seed"]] = value(one["result"], metric, kind)
+        found[workload] = by_seed(mine, metric, percentile_kind(mine, metric))
     return found
 
 

@@ -51,12 +51,13 @@ def table_of(head: list[str], rows: list[list[str]]) -> str:
 def _summary(runs: list[dict[str, Any]], metric: str) -> str:
     known, still = METRICS[metric], figures.without_randomness(runs)
     rows = []
+    within = {(group.workload, one["run"]["variant"]): group.others
+              for group in factors.groups(runs) for one in group.runs}
     for workload, variants in figures.table(runs, metric).items():
-        within = {one["run"]["variant"]: group.others for group in factors.groups(runs) for one in group.runs
-                  if group.workload == workload}
         for name, values in variants.items():
             found = figures.estimate(list(values.values()))
-            mine = {other: seeds for other, seeds in variants.items() if within[other] == within[name]}
+            mine = {other: seeds for other, seeds in variants.items()
+                    if within[workload, other] == within[workload, name]}
             against = figures.ratio(values, variants[figures.ranking(mine, metric)[0]])
             why = "no randomness" if (workload, name) in still else "all the same"
             between = f"none: {why}" if found.same else answer.interval(found) or "-"
@@ -75,12 +76,7 @@ def _by_factor(runs: list[dict[str, Any]], metric: str) -> str:
     levels = list(dict.fromkeys(factors.level_of(one, factor) for one in runs))
     rows = []
     for group in found:
-        whole = figures.of_workload(runs, group.workload)
-        kind = figures.longest_kind(whole) if metric == "p99" else ""
-        values: dict[str, dict[int, float]] = {}
-        for one in group.runs:
-            value = figures.value(one["result"], metric, kind)
-            values.setdefault(factors.level_of(one, factor), {})[one["run"]["seed"]] = value
+        values = factors.levels(group, runs, metric)
         cells = []
         for level in levels:
             told = figures.estimate(list(values[level].values())) if level in values else None
