@@ -11,6 +11,7 @@
 #include "blocks.h"
 #include "load.h"
 #include "rank.h"
+#include "target.h"
 
 static const char usage[] =
 "Usage: david-sim blocks --profile P --requests FILE [--open] [--closed] [--bound NS]\n"
@@ -209,19 +210,12 @@ static void blocks_print_times(FILE *to, const u64 *times, u64 nr, u64 sum)
 			rank_time(times, nr, ranks[i].thousandths) / 1e3);
 }
 
-/*
- * Of the pages that an SSD was given, those for which nothing had to be collected. If the map's
- * sample has none of them: was anything collected at all?
- */
+/* Of the pages that an SSD was given, those for which nothing had to be collected. */
 static double blocks_fresh(const struct blocks_result *result)
 {
-	const struct solid_figures *solid = &result->solid;
-
 	if (!result->has_solid || !result->op[DISK_WRITE].nr)
 		return 0;
-	if (solid->host_pages)
-		return ratio(solid->fresh_pages, solid->host_pages);
-	return solid->programs && !solid->erases && !solid->moved_pages;
+	return target_fresh_share(&result->solid, &result->solid);
 }
 
 /* How much of the time members had a request. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "doubts.h"
+#include "target.h"
 
 #define LEAST	0.1	/* a share below that is no doubt */
 #define WINDOW	20	/* requests: fewer in a window say nothing of a rate */
@@ -206,17 +207,6 @@ static void doubt_empty(struct doubts *doubts, const struct job *job,
 }
 
 /*
- * Of the pages that were written while requests counted, those for which nothing had to be
- * collected. If the map's sample has none of them: was anything collected at all?
- */
-static double fresh_share(const struct job_result *result, const struct solid_figures *counted)
-{
-	if (counted->host_pages)
-		return (double)counted->fresh_pages / counted->host_pages;
-	return result->solid.programs && !result->solid.erases && !result->solid.moved_pages;
-}
-
-/*
  * Once collection moves pages the rate goes on to fall: what is left to be collected has ever more
  * that is still valid, until all has been written anew for some times. Blocks of which nothing is
  * valid, as sequential writes leave them, are collected for the erase alone.
@@ -237,7 +227,7 @@ static void doubt_erased(struct doubts *doubts, const struct job_result *result,
 	if (!result->op[DISK_WRITE].requests || !result->has_solid)
 		return;
 	solid_figures_subtract(&counted, &result->begin.solid);
-	fresh = fresh_share(result, &counted);
+	fresh = target_fresh_share(&counted, &result->solid);
 	times = rewritten_times(result, limits);
 	if (result->solid.moved_pages && limits->rewrites)
 		missing = 1 - times / limits->rewrites;

@@ -34,6 +34,13 @@ u64 target_cache_bytes(const struct profile *profile, u32 members)
 	       max(1U, members);
 }
 
+double target_fresh_share(const struct solid_figures *counted, const struct solid_figures *all)
+{
+	if (counted->host_pages)
+		return (double)counted->fresh_pages / counted->host_pages;
+	return all->programs && !all->erases && !all->moved_pages;
+}
+
 void target_print_sums(FILE *to, const struct drive_sums *sums)
 {
 	const struct drive_parts *parts = &sums->parts;

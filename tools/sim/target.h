@@ -113,6 +113,13 @@ static inline bool target_cache_lasts(const struct profile *profile)
 	return profile->kind == DRIVE_SSD && profile->power_loss_protection;
 }
 
+/*
+ * Of the pages that were written in a span, those for which nothing had to be collected. If the
+ * map's sample has none of them: was anything collected at all? @counted: the span's; @all: from
+ * the beginning.
+ */
+double target_fresh_share(const struct solid_figures *counted, const struct solid_figures *all);
+
 /* Print "drive_ns": {…}: where the time of commands that have ended went, as JSON. */
 void target_print_sums(FILE *to, const struct drive_sums *sums);
 
