@@ -89,11 +89,12 @@ def bench(args: argparse.Namespace) -> int:
     found, text = read_spec(args)
     results = Results(output_of(args))
     precheck.check(found)
+    most = 1 if found.where == "here" else loop.cpus()
+    memory = precheck.memory(found, args.workers or most)
     if args.list:
-        runs, most = expand(found), 1 if found.where == "here" else loop.cpus()
+        runs = expand(found)
         loop.list_runs(results, runs)
-        print("\n".join([*precheck.memory(found, args.workers or most),
-                         loop.summary(results, runs, args.workers or most)]))
+        print("\n".join([*memory, loop.summary(results, runs, args.workers or most)]))
         return 0
     if found.where == "here":
         localhost.ready(args)
@@ -105,8 +106,7 @@ def bench(args: argparse.Namespace) -> int:
     # Not before: it has the version of the lab's kernel.
     runs = expand(found)
     results.begin(text, runs, Path(args.spec).resolve().parent if args.spec else Path.cwd())
-    most = 1 if found.where == "here" else loop.cpus()
-    for line in precheck.memory(found, args.workers or most):
+    for line in memory:
         say(f"bench: {line}")
     return loop.do(args, results, runs, most)
 

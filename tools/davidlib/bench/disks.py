@@ -119,11 +119,7 @@ def _ages(table: Table, base: Path) -> list[Level]:
 
 
 def _preconditions(table: Table) -> list[Level]:
-    words = table.several("precondition", str, [])
-    for word in words:
-        if word not in PRECONDITIONS:
-            known = ", ".join(PRECONDITIONS)
-            raise table.wrong("precondition", f"precondition = {word!r}: not one of {known}")
+    words = table.choices("precondition", PRECONDITIONS, [])
     return [Level(word, (f"precondition={word}",)) for word in words]
 
 

@@ -8,7 +8,7 @@ these to the kernel's source.
 
 from __future__ import annotations
 
-import difflib
+from ..nearest import nearest
 
 # A word: the option alone. word=N: with a number. word=*: with any value. word=a|b: with one of these.
 EXT = """
@@ -85,7 +85,7 @@ def mistake(system: str, options: str) -> str:
         if mine:
             shown = " or ".join(mine).replace("=N", "=NUMBER").replace("=*", "=VALUE")
             return f"{word}: of {system} it is {shown}"
-        near = difflib.get_close_matches(name, [rule.partition("=")[0] for rule in rules], 1)
+        near = nearest(name, [rule.partition("=")[0] for rule in rules])
         return f"{word or 'nothing between two commas'}: {system} has no such option" + (
             f"; {near[0]}?" if near else "")
     return ""

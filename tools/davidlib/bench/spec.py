@@ -66,10 +66,7 @@ class Spec:
 def _types(table: Table) -> list[str]:
     if not isinstance(table.left.get("type"), list):
         return [table.choice("type", SYSTEMS, None)]
-    found: list[str] = table.several("type", str, [""])
-    for name in found:
-        if name not in SYSTEMS:
-            raise table.wrong("type", f"type = {name!r}: not one of {', '.join(SYSTEMS)}")
+    found = table.choices("type", SYSTEMS, [""])
     for key in ("name", "mkfs"):
         if len(found) > 1 and key in table.left:
             raise table.wrong(key, f"{key}: of several types; write a [[filesystem]] for each of them")

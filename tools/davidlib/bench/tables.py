@@ -10,7 +10,6 @@ from typing import Any
 from ..sizes import parse_size
 from ..util import UserError
 
-
 WANTED = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
 
 
@@ -78,6 +77,14 @@ class Table:
         if len(set(values)) < len(values):
             raise self.wrong(key, f"{key}: a value is there twice")
         return values
+
+    def choices(self, key: str, known: tuple[str, ...], default: list[str]) -> list[str]:
+        """One of what is known, or a list of such."""
+        found: list[str] = self.several(key, str, default)
+        for value in found:
+            if value not in known:
+                raise self.wrong(key, f"{key} = {value!r}: not one of {', '.join(known)}")
+        return found
 
     def words(self, key: str, value: Any) -> tuple[str, ...]:
         """A list of words of a command; one may be there twice."""

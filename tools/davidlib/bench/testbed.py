@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import filesystems
-from ..disk import baseline, check, dm, lateness, setting
+from ..disk import baseline, check, dm, lateness
 from ..disk.parameters import DiskParameters
 from ..drive import presets
 from ..image import aging, recipe
@@ -111,12 +111,12 @@ def classify_of(run: dict[str, Any]) -> str:
     return "data" if is_data and run["classify"] == "auto" else run["classify"]
 
 
-def fail(run: dict[str, Any]) -> None:
+def fail(run: dict[str, Any], disk: Target) -> None:
     """From now on the drive fails as it is to: what was filled before met nothing."""
     if faults := run.get("faults"):
-        sectors = dm.size_of(DISK) // SECTOR
+        sectors = dm.size_of(disk.path) // SECTOR
         text = faults["text"] or presets.text_of(faults["preset"], sectors, run["seed"])
-        setting.message(NAME, "fault", "add", text)
+        disk.message("fault", "add", text)
 
 
 def make_disk(run: dict[str, Any]) -> Target:
@@ -236,7 +236,7 @@ def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     kind, params = KINDS[work["kind"]], work["params"]
     align()
     span = Span(disk)
-    fail(run)
+    fail(run, disk)
     is_random = bool(kind.random and kind.random(params))
     warming = None
     if params.get("steady"):
