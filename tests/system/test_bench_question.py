@@ -145,6 +145,8 @@ FIO = '[[workload]]\nkind = "fio"\njob = """\n[a]\nrw={}\nsize=1M\n"""\n'
          "a.toml:5: .*data=journal|ordered|writeback"),
         (DISK + EXT4 + 'mount = "commit=soon"\n' + WORK, "a.toml:5: .*commit=NUMBER"),
         (DISK + FIO.format("randsweep"), "a.toml:5: job: .*randsweep"),
+        (DISK + WORK + '[[faults]]\nname = "a"\nfaults = "slow:facto=4"\n', "a.toml:7: .*no word \"facto"),
+        (DISK + WORK + '[[faults]]\nfaults = "gone,slow:factor=4:sectors=5-2"\n', "a.toml:6: .*sectors="),
     ],
 )
 def test_a_mistake_that_programs_know_is_found_before_a_lab_starts(text: str, says: str) -> None:
@@ -156,7 +158,7 @@ def test_a_mistake_that_programs_know_is_found_before_a_lab_starts(text: str, sa
 def test_what_programs_take_is_no_mistake() -> None:
     precheck.check(parse(DISK + 'size = "2T"\nprofile-option = ["write_cache=off", "ncq_depth=1"]\n' + EXT4 +
                          'mkfs = ["-J", "size=64"]\nmount = ["noatime,data=writeback", "commit=30", ""]\n' +
-                         FIO.format("randread")))
+                         FIO.format("randread") + '[[faults]]\nfaults = "gone"\n'))
 
 
 def test_the_options_of_a_mount_are_those_of_the_kernel_s_source() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What only programs know of a question, asked of them before a lab starts: david-sim about options of a
-profile, fio about a job, mkfs about its words, on an empty file of the disk's size.
+profile and faults, fio about a job, mkfs about its words, on an empty file of the disk's size.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .. import build, filesystems
@@ -40,6 +41,15 @@ def size_of(disk: Disk) -> int:
     return int(size * disk.array.data_members()) if disk.array else size
 
 
+@contextmanager
+def _as_file(text: str, suffix: str) -> Iterator[str]:
+    """The name of a file that has it."""
+    with tempfile.NamedTemporaryFile("w", suffix=suffix) as file:
+        file.write(text)
+        file.flush()
+        yield file.name
+
+
 def _profiles(spec: Spec) -> None:
     """Each drive with its options, and as large as is asked for."""
     sim = str(build.ensure("david-sim"))
@@ -48,14 +58,26 @@ def _profiles(spec: Spec) -> None:
             continue
         size = ["--sectors", str(disk.size // SECTOR)] if disk.size else []
         options = [word for option in disk.profile_options for word in ("--option", option)]
-        with tempfile.NamedTemporaryFile("w", suffix=".profile") as file:
-            file.write(disk.text)
-            file.flush()
-            done = _run(sim, "profile", "show", file.name, "--word", *size, *options)
-            said = done.stderr.strip().replace(f"{file.name}: ", "").replace(file.name, disk.profile)
+        with _as_file(disk.text, ".profile") as name:
+            done = _run(sim, "profile", "show", name, "--word", *size, *options)
+            said = done.stderr.strip().replace(f"{name}: ", "").replace(name, disk.profile)
         if done.returncode:
             raise spec.source.wrong("disk", 0, "profile-option",
                                     f"profile-option: {short_name(disk.profile)}: {said}")
+
+
+def _faults(spec: Spec) -> None:
+    """The words of faults, by the same parser as the module's."""
+    sim, begin = str(build.ensure("david-sim")), "david-sim bench: --faults: "
+    texts = {faults.text: faults.number for faults in spec.faults if faults.text}
+    for text, number in texts.items():
+        for profile in dict.fromkeys(disk.text for disk in spec.disks):
+            with _as_file(profile, ".profile") as name:
+                done = _run(sim, "bench", "--profile", name, "--no-doubts", "--faults", text,
+                            "--job", "read count=1")
+            if done.stderr.startswith(begin):
+                said = done.stderr.splitlines()[0].removeprefix(begin)
+                raise spec.source.wrong("faults", number, "faults", f"faults = {text!r}: {said}")
 
 
 def _fio(spec: Spec) -> None:
@@ -65,10 +87,8 @@ def _fio(spec: Spec) -> None:
         if not shutil.which("fio"):
             raise spec.source.wrong("workload", number, "kind", "kind = 'fio': fio is not installed here; "
                                     "run tools/setup bench")
-        with tempfile.NamedTemporaryFile("w", suffix=".fio") as file:
-            file.write(fiojob.text("/tmp", job, spec.seeds[0]))
-            file.flush()
-            done = _run("fio", "--parse-only", file.name)
+        with _as_file(fiojob.text("/tmp", job, spec.seeds[0]), ".fio") as name:
+            done = _run("fio", "--parse-only", name)
         if done.returncode:
             lines = (line.strip() for line in (done.stderr + done.stdout).splitlines())
             said = "; ".join(filter(None, lines))
@@ -135,7 +155,7 @@ def memory(spec: Spec, workers: int) -> list[str]:
 
 def check(spec: Spec) -> None:
     """SpecError names the line."""
-    checks: tuple[Callable[[Spec], None], ...] = (_profiles, _fio, _systems)
+    checks: tuple[Callable[[Spec], None], ...] = (_profiles, _faults, _fio, _systems)
     for one in checks:
         try:
             one(spec)
