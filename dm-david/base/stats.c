@@ -6,6 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #ifdef STOPWATCH_TSC
 DEFINE_STATIC_KEY_FALSE(stopwatch_tsc);
@@ -87,6 +88,7 @@ struct figures *figures_create(void)
 		return NULL;
 	spin_lock_init(&figures->model.lock);
 	INIT_LIST_HEAD(&figures->model.sources);
+	figures->created = div_u64(ktime_get_real_ns(), NSEC_PER_USEC);
 	return figures;
 }
 
@@ -128,6 +130,7 @@ void figures_stats(struct figures *figures, unsigned int block_size, struct davi
 	unsigned int i;
 
 	model_stats(&figures->model, st);
+	st->created = figures->created;
 	st->mode = READ_ONCE(figures->mode);
 	for (i = 0; i < DAVID_UNCLASSIFIED_NR; i++)
 		st->unclassified[i] = div_u64(atomic64_read(&figures->unclassified[i]), block_size);
@@ -367,6 +370,7 @@ static const struct {
 	ARRAY(cached, "cached", cached_names),
 	ARRAY(pending, "pending", pending_names),
 	ARRAY(faults, "faults", failed_names),
+	FIELD(created),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

@@ -80,6 +80,7 @@ struct model_figures {
  */
 struct figures {
 	struct model_figures model;
+	u64 created;			/* us since 1970 */
 	enum david_mode mode;		/* of the live table */
 	atomic64_t unclassified[DAVID_UNCLASSIFIED_NR];	/* bytes */
 	atomic64_t raw_names, raw_names_full;	/* classify=implicit: files RAW by name */
@@ -96,7 +97,7 @@ struct figures {
 	memcpy(to, from, sizeof(from));					\
 } while (0)
 
-/* All are 0. NULL without memory. Sleeps. */
+/* All are 0, but for when they began. NULL without memory. Sleeps. */
 struct figures *figures_create(void);
 void figures_destroy(struct figures *figures);
 

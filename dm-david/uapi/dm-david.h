@@ -303,6 +303,11 @@ struct david_stats {
 	__u64 cached[DAVID_SLOTS];
 	__u64 pending[DAVID_SLOTS];	/* now */
 	__u64 faults[DAVID_SLOTS];	/* of the modelled drive */
+	/*
+	 * When these figures began at 0: microseconds since 1970. A reload of the table keeps it.
+	 * A disk that is made again under its name has another one.
+	 */
+	__u64 created;
 };
 
 struct david_version {

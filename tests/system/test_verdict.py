@@ -18,7 +18,7 @@ MS = 10**6
 def figures(mode: str = "timing-accurate", **kinds: tuple[int, int, int, int]) -> dict:
     """Of a disk with a profile: by kind of request, how many, modelled and late ns of each, how many over."""
     found = stats.as_dict(stats.Struct())
-    found["mode"], found["mem"]["model"] = mode, 1
+    found["mode"], found["mem"]["model"], found["created"] = mode, 1, 1
     found["late"] = [0] * stats.BUCKETS
     for kind, (count, modelled, late, over) in kinds.items():
         found["delivered"][kind] = count
@@ -113,6 +113,13 @@ def test_figures_of_something_else_are_refused(then: dict) -> None:
         baseline.difference(figures(read=(10, 1, 1, 0)), then)
 
 
+@pytest.mark.parametrize("made", [2, 0])
+def test_figures_of_a_disk_that_was_made_again_are_refused_though_it_did_more_since(made: int) -> None:
+    then = figures(read=(10, 1, 1, 0))
+    with pytest.raises(DeviceError, match="made again meanwhile"):
+        baseline.difference(figures(read=(30, 1, 1, 0)) | {"created": made}, then | {"created": min(made, 1)})
+
+
 def test_check_of_a_disk_that_was_asked_nothing_is_not_valid() -> None:
     found = figures(read=(10, 10 * MS, 1000, 0))
     assert not check.asked(found).good
@@ -156,9 +163,10 @@ def test_top_goes_on_when_a_disk_is_made_again(monkeypatch: pytest.MonkeyPatch) 
     """It begins anew: the older one had more reads in an interval, or fewer, than the new one has in all."""
     reads = {"old": 100, "other": 0}
     disks = {"a": "old", "b": "other"}
+    made = ("old", "other", "new", "newer")
     empty = figures()
 
-    def identity(name: str) -> str:
+    def fetch(name: str) -> str:
         if name not in disks:
             raise DeviceError(f"NAME {name}: no such device")
         return disks[name]
@@ -166,10 +174,9 @@ def test_top_goes_on_when_a_disk_is_made_again(monkeypatch: pytest.MonkeyPatch) 
     def counted(disk: str) -> dict:
         found = copy.deepcopy(empty)
         found["requests"]["read"] = reads[disk]
-        return found | {"name": disk}
+        return found | {"name": disk, "created": 1 + made.index(disk)}
 
-    monkeypatch.setattr(baseline, "identity", identity)
-    monkeypatch.setattr(stats, "fetch", lambda name: disks[name])
+    monkeypatch.setattr(stats, "fetch", fetch)
     monkeypatch.setattr(stats, "as_dict", counted)
     monkeypatch.setattr(top, "need_disk", lambda name: None)
     monkeypatch.setattr(top.time, "sleep", lambda seconds: happens.pop(0)())

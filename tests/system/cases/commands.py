@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cases import case
-from davidlib.disk import baseline, check
+from davidlib.disk import baseline, check, dm
 from helpers import raw
 from helpers.guest import SCRATCH, Failed, david, device_stats, fake_disk, mapped, ram_disk, run
 from helpers.timed import profile, timed_disk
@@ -68,7 +68,7 @@ def requests_that_come_late_make_the_times_unbelievable() -> None:
         # Of what is counted from now on nothing came late, as there is nothing; which is no valid run.
         david("stats", "cmd", "--reset")
         assert status("check", "cmd") == 2 and status("check", "cmd", "--all") == 2
-        since = baseline.difference(device_stats("cmd"), baseline.mark("cmd")[1])
+        since = baseline.difference(device_stats("cmd"), baseline.mark("cmd", device_stats("cmd"))[1])
         wrong = [one.what for one in (check.asked(since), *check.findings(since)) if not one.good]
         assert wrong == ["requests"], wrong
         assert "not to be believed" in david("remove", "cmd")
@@ -96,6 +96,25 @@ def figures_since_a_reset_or_a_file_are_those_of_the_requests_since() -> None:
                 lines = david("stats", "cmd", "--json", "--watch", "0.01", "--count", "3").splitlines()
                 assert len(lines) == 3 and len({json.loads(line)["name"] for line in lines}) == 1
             # Removed by dmsetup, the mark stays; the next disk of that name is another one.
+        with fake_disk("cmd", GIB, ram, "--classify", "data") as disk:
+            # More of everything than the earlier one had, so no counter tells.
+            write_and_read(disk, 40)
+            try:
+                david("stats", "cmd", "--since", str(earlier))
+            except Failed as error:
+                assert "made again meanwhile" in str(error), error
+            else:
+                raise Failed("figures of a disk that is gone were taken off")
+            made = device_stats("cmd")["created"]
+            david("resize", "cmd", "2G")
+            assert device_stats("cmd")["created"] == made, "a reload of the table is no other disk"
+            david("stats", "cmd", "--reset")
+            # Without a table it is nothing; then it begins at 0, though device-mapper's disk is the same.
+            table = dm.dmsetup("table", "cmd").strip()
+            for line in ("0 4194304 error", table):
+                dm.dmsetup("load", "cmd", "--table", line)
+                dm.dmsetup("resume", "cmd")
+            assert device_stats("cmd")["created"] > made and "since the reset" not in david("stats", "cmd")
 
 
 @case

@@ -116,7 +116,7 @@ def found_on(drive: str, size: int) -> Found:
     """What stats and top print, and what the second way comes to."""
     blocks: Map = {}
     sent = Sent()
-    begin = time.monotonic_ns()
+    begin, made = time.monotonic_ns(), time.time_ns()
     path = profile(drive) if drive in OURS else drive
     options = [word for one in ROOM for word in ("--profile-option", one)]
     with (
@@ -129,7 +129,7 @@ def found_on(drive: str, size: int) -> Found:
         with mock.patch.object(top.time, "sleep", lambda _: clocked(clocks, disk, blocks, sent)):
             [[row]] = list(top.rows(["figures"], 1, 1))
         clocks.append(time.monotonic_ns())
-        passed = time.monotonic_ns() - begin
+        passed, last = time.monotonic_ns() - begin, time.time_ns()
         doc = json.loads(david("stats", "figures", "--json"))
         counted = sent.counted("figures")
     said = recorded[0].replay(path, size, *(word for one in ROOM for word in ("--option", one)))
@@ -147,6 +147,7 @@ def found_on(drive: str, size: int) -> Found:
         "mode": "timing-accurate",
         "block_size": BLOCK,
         "target_sectors": size // 512,
+        "created": Between(made // 1000, last // 1000),
         "exact_limit": 0,
         # The block layer counts a flush among the writes.
         "requests.flush": flushes,

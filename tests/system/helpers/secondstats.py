@@ -264,6 +264,7 @@ def of_top(
     delivered = sum(second[f"delivered.{kind}"] for kind in KINDS)
     late = second["late_ns"]
     found: dict[str, Any] = {
+        "created": doc["created"],
         "seconds": Between((clocks[2] - clocks[1]) / 1e9, (clocks[3] - clocks[0]) / 1e9),
         "busy": near(second["busy_ns"] / 1e9 / seconds),
         "queue": near(sum(second[f"modelled_ns.{kind}"] for kind in KINDS) / 1e9 / seconds),

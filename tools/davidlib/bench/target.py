@@ -20,7 +20,7 @@ from .limits import Limits
 NAME = "david-bench"
 POOL = "david-bench"
 # Of several members the largest; what all of them have is one.
-MOST, SHARED = ("late_max", "pool_saved", "pool_memory"), ("block_size",)
+MOST, SHARED = ("late_max", "created", "pool_saved", "pool_memory"), ("block_size",)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 """Figures of a part of a disk's life: what was counted since an earlier look at it.
 
 The kernel counts from the disk's creation. An earlier look is a file of `david stats --json`, or a mark that
-`david stats --reset` leaves. A mark is of one disk: one of the same name made later has none.
+`david stats --reset` leaves. Both are of one disk: `created` is another one of a disk that is made again
+under the same name, so its figures have no difference to those before.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import dm
 from .dm import DeviceError
 
 MARKS = Path("/run/dm-david")
@@ -21,7 +21,7 @@ MARKS = Path("/run/dm-david")
 STATES = (
     *("block_size", "target_sectors", "store_blocks", "store_used", "store_low_water", "late_max"),
     *("pool_saved", "pool_memory", "reach", "pending"),
-    *("exact_blocks", "exact_limit", "raw_names", "raw_names_full", "mem", "ranges", "blocks"),
+    *("created", "exact_blocks", "exact_limit", "raw_names", "raw_names_full", "mem", "ranges", "blocks"),
 )
 STATES_WITHIN = {"unclassified": ("now", "most"), "checksums": ("blocks", "store")}
 
@@ -49,11 +49,13 @@ def difference(now: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
     """What was counted between two looks at a disk, both as stats.as_dict() has them."""
     try:
         counted = {name: value for name, value in now.items() if _counted(name, value)}
+        one_disk = 0 < now["created"] == then["created"]
         result = now | {name: _less(name, value, then[name]) for name, value in counted.items()}
     except (KeyError, TypeError, AttributeError):
         raise DeviceError("the earlier figures are not of 'david stats --json' of this version") from None
-    if min(_least(result[name]) for name in counted) < 0:
-        raise DeviceError("the earlier figures are of another disk, or of one that was made again meanwhile")
+    if not one_disk or min(_least(result[name]) for name in counted) < 0:
+        raise DeviceError("the earlier figures are of another disk, or of one that was made again meanwhile; "
+                          "make them again: 'david stats NAME --json'")
     # The latest of all may have been before: the histogram bounds the latest since.
     top = max((bucket for bucket, count in enumerate(result["late"]) if count), default=-1)
     result["late_max"] = min(now["late_max"], 1000 << top) if top >= 0 else 0
@@ -79,26 +81,21 @@ def read_file(path: str, name: str) -> dict[str, Any]:
     return figures
 
 
-def identity(name: str) -> str:
-    """Of the disk, not of its name: no other disk has it, and none after the next boot."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{boot} {Path(f'/sys/dev/block/{dm.minor(name)}/diskseq').read_text().strip()}"
-
-
 def set_mark(name: str, figures: dict[str, Any]) -> None:
     """From now on mark() returns these figures."""
     MARKS.mkdir(mode=0o755, exist_ok=True)
     path = MARKS / f"{name}.json"
     new = path.with_suffix(".new")
-    new.write_text(json.dumps({"disk": identity(name), "at": int(time.time()), "figures": figures}))
+    new.write_text(json.dumps({"at": int(time.time()), "figures": figures}))
     os.replace(new, path)
 
 
-def mark(name: str) -> tuple[int, dict[str, Any]] | None:
-    """When the disk's mark was set (seconds since 1970), and the figures then; None without one."""
+def mark(name: str, now: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+    """When the disk's mark was set (seconds since 1970), and the figures then; None without one. NOW are its
+    figures."""
     try:
         left = json.loads((MARKS / f"{name}.json").read_text())
-        if left["disk"] == identity(name):
+        if 0 < left["figures"]["created"] == now["created"]:
             return left["at"], left["figures"]
     except (OSError, ValueError, KeyError, TypeError):
         pass

@@ -69,7 +69,7 @@ def check(args: argparse.Namespace) -> int:
     need_root("check")
     need_disk(args.name)
     figures = stats.as_dict(stats.fetch(args.name))
-    left = None if args.all else baseline.mark(args.name)
+    left = None if args.all else baseline.mark(args.name, figures)
     looked = baseline.difference(figures, left[1]) if left else figures
     found = [asked(looked), *findings(looked)]
     if args.json:

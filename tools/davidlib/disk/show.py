@@ -22,19 +22,19 @@ def figures_of(name: str) -> dict[str, Any]:
     return figures
 
 
-def _part(args: argparse.Namespace) -> tuple[str, dict[str, Any] | None]:
-    """Of which part of the disk's life: in words, and the figures at its beginning."""
+def _part(args: argparse.Namespace, now: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """Of which part of the disk's life, whose figures are NOW: in words, and the figures at its beginning."""
     if args.since:
         return f"since {args.since}", baseline.read_file(args.since, args.name)
-    if not args.all and (left := baseline.mark(args.name)):
+    if not args.all and (left := baseline.mark(args.name, now)):
         at, figures = left
         return f"since the reset at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}", figures
     return "", None
 
 
 def _print(args: argparse.Namespace) -> None:
-    words, before = _part(args)
     figures = figures_of(args.name)
+    words, before = _part(args, figures)
     if before is not None:
         figures = baseline.difference(figures, before)
     if not args.json:

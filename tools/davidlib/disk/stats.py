@@ -117,13 +117,14 @@ MODEL_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
                                      "detours", "moved")),
 }
 READS = ("read_hits", "read_pages")
+END = ("created",)
 REACH_PAGE = 4096  # bytes
 ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS | DELIVERED | MODEL_GROUPS
 EXACT = ("exact_blocks", "exact_limit")
 POOL = ("pool_saved", "pool_memory")
 PACKS = ("packs_store",)
 LAST = ("log_retries", "raw_names", "raw_names_full")
-ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST, *POOL, *PACKS, *READS)
+ALL_SCALARS = (*SCALARS, *TIME_SCALARS, *EXACT, *LAST, *POOL, *PACKS, *READS, *END)
 
 _SLOT_ARRAY = ctypes.c_uint64 * SLOTS
 _HISTOGRAM = ctypes.c_uint64 * BUCKETS
@@ -159,6 +160,7 @@ class Struct(ctypes.Structure):
         *((field, _SLOT_ARRAY) for field in DELIVERED),
         *((name, ctypes.c_uint64) for name in (*POOL, *PACKS, *READS)),
         *((field, _SLOT_ARRAY) for field in MODEL_GROUPS),
+        *((name, ctypes.c_uint64) for name in END),
     ]
 
 

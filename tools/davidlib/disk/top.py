@@ -44,6 +44,7 @@ def sample(before: dict[str, Any], after: dict[str, Any], elapsed_ns: int) -> di
     late = sum(part["delivered_late_ns"].values())
     return {
         "name": after["name"],
+        "created": after["created"],
         "seconds": span,
         **{f"{kind}_per_s": count / span for kind, count in part["requests"].items()},
         **{f"{kind}_bytes_per_s": part["sectors"][kind] * SECTOR / span for kind in ("read", "write")},
@@ -111,11 +112,11 @@ def is_narrow() -> bool:
     return sys.stdout.isatty() and shutil.get_terminal_size().columns <= len(HEADER)
 
 
-Look = tuple[str, int, dict[str, Any]]  # the disk, whatever its name; when; its figures
+Look = tuple[int, dict[str, Any]]  # when; the disk's figures
 
 
 def _look(name: str) -> Look:
-    return baseline.identity(name), time.monotonic_ns(), stats.as_dict(stats.fetch(name))
+    return time.monotonic_ns(), stats.as_dict(stats.fetch(name))
 
 
 def _names(wanted: list[str]) -> list[str]:
@@ -134,13 +135,13 @@ def rows(wanted: list[str], interval: float, count: int | None) -> Iterator[list
         time.sleep(interval)
         count = None if count is None else count - 1
         found = []
-        for name, (disk, then, before) in list(last.items()):
+        for name, (then, before) in list(last.items()):
             try:
-                still, now, after = last[name] = _look(name)
+                now, after = last[name] = _look(name)
             except (stats.StatsError, DeviceError, OSError):
                 del last[name]
                 continue
-            if still == disk:
+            if before["created"] == after["created"]:
                 found.append(sample(before, after, now - then))
         yield found
 
