@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from davidlib import build, sizes
-from davidlib.drive import evidence, files, realdrives
+from davidlib.drive import evidence, files, profile_bench, realdrives
 
 TREE = Path(__file__).resolve().parents[2]
 SHIPPED = sorted((TREE / "profiles").glob("*.profile"))
@@ -289,3 +289,58 @@ def test_evidence_that_says_what_it_cannot_is_refused(text: str, said: str, tmp_
     with pytest.raises(evidence.EvidenceError, match=said):
         evidence.jobs("x")
         realdrives.rows_for("x")
+
+
+# ../shared/research/fidelity.md, section 5: the drive, the row's name, its figure, what was published.
+PUBLIC = [
+    ("samsung-970-pro", "writes, depth 32", "per s", 34000),
+    ("samsung-970-pro", "writes with flush, two programs", "per s", 840),
+    ("samsung-970-pro", "writes with flush, three programs", "per s", 817),
+    ("samsung-970-pro", "writes with flush, four programs", "per s", 782),
+    ("samsung-850-evo-250", "writes, depth 32, in steady state: 5,000 to 8,000", "per s", 6500),
+    ("samsung-pm883", "writes with flush", "per s", 12680),
+    ("samsung-pm883", "writes with flush, at most", "per s", 59338),
+    ("kingston-dc500m", "reads, depth 1, on AHCI: 8,000 to 9,000", "per s", 8500),
+    ("kingston-dc500m", "reads of 8 KiB, depth 1: half as many", "per s", 4250),
+    ("kingston-dc500m", "reads of 1 MiB in order, depth 1: less than the link", "per s", 534),
+    ("micron-7300-pro", "writes, depth 32, when new", "per s", 163000),
+    ("micron-7300-pro", "reads of 128 KiB, written in order", "p50", 247),
+    ("micron-7300-pro", "reads of 128 KiB, written at random", "p50", 379),
+    ("micron-7300-pro", "reads of 1 MiB, written in order", "p50", 807),
+    ("micron-7300-pro", "reads of 1 MiB, written at random", "p50", 1106),
+    ("micron-7300-pro", "reads of 128 KiB in order, depth 32", "per s", 20698),
+    ("micron-7300-pro", "writes of 128 KiB in order, depth 32", "per s", 12260),
+    ("micron-7300-pro", "writes of 128 KiB in order, depth 32, after random writes", "per s", 2289),
+    ("micron-7300-pro", "reads, depth 256: of each of two programs", "per s", 267000),
+    ("optane-p4800x", "reads of 8 KiB, depth 8", "per s", 280000),
+    ("optane-p4800x", "reads, depth 16", "p99", 41),
+    ("seagate-st2000dm006", "a write and a flush", "per s", 29),
+    ("hgst-hts721010-100gb", "writes, depth 1", "per s", 43.9),
+]
+
+
+@pytest.mark.parametrize(("drive", "name", "of", "real"), PUBLIC)
+def test_a_public_figure_is_a_row_with_its_source(drive: str, name: str, of: str, real: float) -> None:
+    [row] = [row for row in realdrives.rows_for(drive) if row.name == name]
+    assert row.source and row.figures[of].real == pytest.approx(real, rel=0.002)
+
+
+@pytest.mark.parametrize(("drive", "name", "value"), [
+    ("seagate-st8000as0002", "random writes, media cache full", 3),
+    ("seagate-exos-x20-20tb", "random reads, depth 16", 168),
+])
+def test_a_public_figure_of_a_disk_is_an_everyday_job(drive: str, name: str, value: float) -> None:
+    [entry] = [entry for entry in evidence.load(drive)["job"] if entry["name"] == name]
+    assert entry["value"] == value and entry["source"]
+
+
+def test_a_rate_far_off_without_a_reason_fails_validate() -> None:
+    def row(real: float, modelled: float, why: str = "", of: str = "per s") -> realdrives.Real:
+        figure = realdrives.Figure(real, False, None, modelled)
+        return realdrives.Real("a", "fresh", 0, "read", "b", {of: figure}, why=why)
+
+    assert row(100, 126).unexplained and row(100, 74).unexplained and row(100, 130, of="p50").unexplained
+    assert not row(100, 124).unexplained and not row(100, 130, "because").unexplained
+    assert not row(100, 130, of="p99").unexplained
+    assert profile_bench.failed([], [row(100, 130)])
+    assert not profile_bench.failed([], [row(100, 130, "because")])

@@ -10,6 +10,9 @@ chosen by this very figure. `known`: why it is off, where that is not to be mend
 [[times]]: a row of realdrives.py's. `state` is the drive's before the job (realdrives.STATES), `fill` how
 much of it is written, `part` the part of the job that the figures are of. Of per_s, and of p50, p90, p99 and
 p99.9 in us, there is a `value`; by how many percent it may be `off`, if at all; and whether it was `fitted`.
+`why` says why it is off; it must where the rate, or without one p50, is off by more than realdrives.FAR.
+
+In both, `of` = "class": not this drive was measured, but another one of its class.
 
 [[fio-plot]]: a drive of fio-plot's measurements, which are not in the tree: realdrives.FioPlot.
 
@@ -29,7 +32,7 @@ from .everyday import MEASURED, PUBLISHED, UNKNOWN, Row, Seen
 EVIDENCE = PROFILES / "evidence"
 TABLES = {"job", "times", "fio-plot", "rule"}
 KEYS = {"name", "job", "unit", "value", "how", "formula", "source", "kind", "below", "above", "fitted",
-        "known"}
+        "known", "of"}
 Made = TypeVar("Made")
 
 

@@ -174,6 +174,8 @@ def summary(name: str, results: list[Outcome], measured: list[realdrives.Real]) 
     beside = ""
     if measured:
         beside = f"; {len(measured)} beside a real drive, {sum(row.bad for row in measured)} off"
+        far = [row.name for row in measured if row.unexplained]
+        beside += f", {len(far)} of them far off without a reason: {', '.join(far)}" if far else ""
     if not results:
         return f"{name}{beside or ': nothing was measured'}".replace(";", ":")
     return (
@@ -184,7 +186,7 @@ def summary(name: str, results: list[Outcome], measured: list[realdrives.Real]) 
 
 def failed(results: list[Outcome], measured: list[realdrives.Real]) -> bool:
     return any(outcome.bad and not outcome.row.known for outcome in results) or any(
-        row.bad for row in measured
+        row.bad or row.unexplained for row in measured
     )
 
 

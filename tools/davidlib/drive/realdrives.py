@@ -18,6 +18,7 @@ from . import evidence
 
 COLUMNS = ("per s", "p50", "p90", "p99", "p99.9")
 FIELDS = ("per_s", "p50_us", "p90_us", "p99_us", "p999_us")
+FAR = 25  # percent: where a rate is further off, its row says why
 STATES = {
     "fresh": ("precondition=fresh",),
     "in order": ("precondition=sequential",),
@@ -25,7 +26,8 @@ STATES = {
     "as made": (),
 }
 # Of an entry of evidence, besides figures' names.
-KEYS = {"name", "state", "fill", "part", "job", "source", *(of.replace(" ", "_") for of in COLUMNS)}
+KEYS = {"name", "state", "fill", "part", "job", "source", "why", "of",
+        *(of.replace(" ", "_") for of in COLUMNS)}
 
 SECONDS = 60  # a point of fio-plot's
 FIO_PLOT = Path(__file__).resolve().parents[3] / "profiles/evidence/fio-plot.csv"
@@ -61,6 +63,7 @@ class Real:
     before: list[str] = field(default_factory=list[str])  # jobs that the drive serves first
     served_by: str = ""  # a drive that serves all rows with this name, in order; else a new one does
     size: int = 0  # sectors of the drive, if it is a smaller one
+    why: str = ""  # some of it is off
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -83,6 +86,12 @@ class Real:
         return any(figure.bad for figure in self.figures.values())
 
     @property
+    def unexplained(self) -> bool:
+        """Its rate, or without one its median, is far off, and it does not say why."""
+        main = self.figures.get(COLUMNS[0]) or self.figures.get(COLUMNS[1])
+        return main is not None and abs(main.off) > FAR and not self.why
+
+    @property
     def evidence(self) -> bool:
         return not all(figure.fitted for figure in self.figures.values())
 
@@ -101,7 +110,9 @@ def _row(entry: dict[str, Any]) -> Real:
         raise KeyError("state")
     fill = entry.get("fill")
     state = entry["state"] + (f" {fill}" if fill else "")
-    return Real(entry["name"], state, entry.get("part", 0), entry["job"], entry["source"], figures)
+    row = Real(entry["name"], state, entry.get("part", 0), entry["job"], entry["source"], figures)
+    row.why = entry.get("why", "")
+    return row
 
 
 @dataclass
@@ -118,13 +129,15 @@ class FioPlot:
     known: tuple[tuple[int, str], ...] = ()  # depths and figures that are off, and stay so
     history: int = 0  # a drive of so many sectors serves all that was measured before; 0: it does not
     share: int = 1  # of what was measured: one request of so many, as of the drive's sectors
+    why: str = ""  # some of it is off
 
 
 def _fio_plot(entry: dict[str, Any]) -> FioPlot:
     depths, fitted, limited = (tuple(entry[name]) for name in ("depths", "fitted", "limited"))
     known = tuple((depth, of) for depth, of in entry.get("known", ()))
+    more = (entry.get("history", 0), entry.get("share", 1), entry.get("why", ""))
     return FioPlot(entry["device"], entry["operation"], fitted, entry["limits"], depths, limited,
-                   entry["state"], known, entry.get("history", 0), entry.get("share", 1))
+                   entry["state"], known, *more)
 
 
 def _pace(point: dict[str, str]) -> float:
@@ -170,6 +183,7 @@ def _measured(plot: FioPlot) -> list[Real]:
             limit = plot.limits.get(of) if depth in plot.limited and (depth, of) not in plot.known else None
             fitted = of in plot.limits and depth in plot.fitted
             row.figures[of] = Figure(float(rows[depth][column]), fitted, limit)
+        row.why = plot.why
         result.append(row)
     return result
 
@@ -212,7 +226,8 @@ HEAD = f"| {'job':<46} | {' | '.join(f'{of:<26}' for of in COLUMNS)} | by |"
 
 def _line(row: Real) -> str:
     cells = (f"{row.figures[of]!s:<26}" if of in row.figures else " " * 26 for of in COLUMNS)
-    return f"| {row.name:<46} | {' | '.join(cells)} | {row.source} |"
+    why = f"; {row.why}" if row.why else ""
+    return f"| {row.name:<46} | {' | '.join(cells)} | {row.source}{why} |"
 
 
 def as_text(profile: str, rows: list[Real]) -> str:
