@@ -121,6 +121,16 @@ def test_who_joins_a_thread_waits_for_all_that_it_did(tmp_path: Path) -> None:
     assert warns in call(COMPILE, tmp_path / "w.db", tmp_path / "w.wl").stderr
 
 
+def test_who_has_waited_for_a_process_comes_after_its_end(tmp_path: Path) -> None:
+    """Whoever it has named, by a number, by a descriptor, or not at all: the end stands in front of it."""
+    cases = ("waited_for_by_waitid_before_its_end_was_seen", "waited_for_by_waitid_that_names_nobody")
+    for name, waits in zip(cases, ({2}, {2, 5}), strict=True):
+        trace = Trace()
+        getattr(ordercases, name)(trace)
+        trace.finish(tmp_path / f"{name}.db")
+        assert {(event, event) for event in waits} <= edges(tmp_path / f"{name}.db", "causal")
+
+
 WAIT, WAKE = 137, 129  # FUTEX_WAIT_BITSET, FUTEX_WAKE; of one process
 
 

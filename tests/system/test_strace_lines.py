@@ -7,17 +7,20 @@ import os
 import re
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import programs_hunt
 from davidlib.replay import programs
-from davidlib.trace import from_strace, importing
+from davidlib.trace import from_strace, importing, tracefile
 from davidlib.util import UserError
 from helpers import traced
 
+TREE = Path(__file__).resolve().parents[2]
 NAMES = ["m:2,S", "a(b", "a)b", "a[b", "a{b", 'a"b', "a<b", "a>b", "a->", "a|b", "a\\b", "a = 3"]
 
 
@@ -278,3 +281,37 @@ def test_relative_names_begin_where_the_program_was(tmp_path: Path) -> None:
         else:
             assert found == [("/deep/f",), ("/f",), ("/deep/f",)]
             assert account.guessed[from_strace.GUESSED].count == 5
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace here")
+def test_lengths_of_messages_and_who_has_ended_are_as_the_own_tracer_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same random program: what strace prints of structures that the kernel has filled."""
+    program, tables = programs_hunt.build(tmp_path / "random-program"), []
+    for name in ("strace", "own"):
+        work = tmp_path / name
+        work.mkdir()
+        monkeypatch.chdir(work)
+        words = [program, "3", "6", "messages", "waited"]
+        if name == "strace":
+            out = strace("-f -e abbrev=none -s 8", [str(word) for word in words], work)
+        else:
+            traces = TREE / "build/david-trace"
+            out = work / "t.db"
+            command = [traces, "record", "--out", work / "t.dtr", "--share-disk", "--", *words]
+            subprocess.run(command, check=True, cwd=work, timeout=120)
+            subprocess.run([traces, "finish", work / "t.dtr", out], check=True, timeout=120)
+        with sqlite3.connect(out) as database:
+            sql = "SELECT nr, kind, value FROM extra JOIN event e ON e.id = event WHERE kind IN (?, ?)"
+            tables.append(database.execute(sql, (tracefile.MESSAGES, tracefile.CHILD)).fetchall())
+    # How many come with one call is chance.
+    sent = [sorted(value for nr, _, value in table if nr == 307) for table in tables]
+    got = [b"".join(value for nr, _, value in table if nr == 299) for table in tables]
+    total = [sum(struct.unpack(f"<{len(value) // 4}I", value)) for value in got]
+    assert sent[0] and sent[0] == sent[1] and total[0] == total[1] == sum(
+        sum(struct.unpack(f"<{len(value) // 4}I", value)) for value in sent[0]
+    )
+    # Where the program asks for no answer only the own tracer knows.
+    ended = [sum(kind == tracefile.CHILD for _, kind, _ in table) for table in tables]
+    assert 0 < ended[0] <= ended[1]

@@ -945,9 +945,28 @@ static s64 given_offset(const struct about *a)
 		       : (s64)arg(a, 3);
 }
 
+/* Several messages a call: its result is how many. */
+static void messages_done(struct world *w, struct about *a, bool write)
+{
+	struct session *session = about_ofd(w, a, 0);
+	u32 i, length;
+	const u8 *bytes = tracefile_find(a->record, TRACEFILE_MESSAGES, sizeof(u32), &length);
+
+	if (!session || result(a) < 0)
+		return;
+	for (i = 0; bytes && i + sizeof(u32) <= length; i += sizeof(u32))
+		transferred(a, session, get_unaligned_le32(bytes + i), write);
+}
+
 static void effect_of_data(struct world *w, struct about *a)
 {
 	switch (a->call->effect) {
+	case DOES_RECVMMSG:
+		messages_done(w, a, false);
+		break;
+	case DOES_SENDMMSG:
+		messages_done(w, a, true);
+		break;
 	case DOES_READ:
 		has_read(w, a, NO_OFFSET);
 		break;
@@ -1132,8 +1151,7 @@ void effect_of(struct world *w, struct about *a)
 {
 	find_names(w, a);
 	switch (a->call->effect) {
-	case DOES_READ ... DOES_SEEK:
-	case DOES_SENDFILE ... DOES_MMAP:
+	case DOES_READ ... DOES_MMAP:
 	case DOES_FSYNC:
 	case DOES_TRUNCATE ... DOES_FALLOCATE:
 		effect_of_data(w, a);

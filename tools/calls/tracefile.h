@@ -144,6 +144,8 @@ enum tracefile_kind {
 	TRACEFILE_PIDFD, /* u32: the descriptor by which who has made a process knows it */
 	TRACEFILE_SENT, /* u32, each: descriptors that a message has passed on */
 	TRACEFILE_RIGHTS, /* struct tracefile_right, each: descriptors that have come from others */
+	TRACEFILE_MESSAGES, /* u32, each: bytes of messages that one call has sent or received */
+	TRACEFILE_CHILD, /* u32: the process that waitid() has found to have ended */
 };
 
 struct tracefile_iocb {

@@ -649,7 +649,8 @@ static void choose_data(struct compiler *c)
 
 static void wait_for(struct compiler *c)
 {
-	s64 child = source_waited_for(choose_nr(c), c->making.item->record->args, c->making.result);
+	const u64 *args = c->making.item->record->args;
+	s64 child = source_waited_for(c->source, choose_nr(c), args, c->making.result);
 
 	choose_none(c, BECAUSE_ORDER);
 	if (child <= 0)
@@ -775,11 +776,9 @@ void choose(struct compiler *c)
 	case DOES_PWRITE:
 		choose_transfer(c, true);
 		break;
-	case DOES_RECVMSG:
-		if (choose_nr(c) == SYS_recvmsg && slots_is_pipe(&c->slots, g->about.ofd))
-			pipe_transfer(c, g->about.ofd, false);
-		else
-			choose_other(c);
+	case DOES_RECVMMSG:
+	case DOES_SENDMMSG:
+		pipe_messages(c, g->call->effect == DOES_SENDMMSG);
 		break;
 	case DOES_SEEK:
 		seek(c);

@@ -145,6 +145,7 @@ static void add_call(struct compiler *c)
 		slots_give(&c->slots, compiler_place(c), g->args[0]);
 	if (g->other_op && !g->other_first)
 		add_other(c);
+	pipe_more(c);
 	count(c);
 }
 
@@ -170,6 +171,7 @@ static void begin(struct compiler *c, const struct source_item *item)
 	g->result = r->result;
 	g->futex = 0;
 	g->other_op = 0;
+	g->more = 0;
 	g->last_close = false;
 	g->outside = 0;
 	memset(g->args, 0, sizeof(g->args));

@@ -41,6 +41,8 @@ struct making {
 	u8 other_op;
 	bool other_first;
 	u32 other_slot;
+	const u8 *lengths; /* of more messages: each has a command of its own behind the call's */
+	u32 more;
 	bool last_close;
 	u32 outside; /* 1 + why its descriptor's open was left out; 0: it was not */
 };
@@ -157,6 +159,10 @@ void pipe_transfer(struct compiler *c, const struct ofd *ofd, bool write);
 void pipe_resize(struct compiler *c);
 void pipe_tee(struct compiler *c);
 void pipe_shutdown(struct compiler *c);
+
+/* Several messages a call: the first is its command. pipe_more() adds the others behind it. */
+void pipe_messages(struct compiler *c, bool write);
+void pipe_more(struct compiler *c);
 
 /* Between two descriptors: copying, splicing, sending. */
 void pipe_move(struct compiler *c);

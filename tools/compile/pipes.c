@@ -85,6 +85,52 @@ void pipe_transfer(struct compiler *c, const struct ofd *ofd, bool write)
 	g->args[1] = choose_length(g->result ?: 1);
 }
 
+/*
+ * A message's end is kept by a socket that has such. So each is written and read by itself. Those
+ * behind an empty one are empty, too: it was the end.
+ */
+void pipe_messages(struct compiler *c, bool write)
+{
+	struct making *g = &c->making;
+	u64 flags = choose_arg(c, 3);
+	const u8 *lengths;
+	u32 length;
+
+	if (!slots_is_pipe(&c->slots, g->about.ofd)) {
+		choose_use_ofd(c, g->about.ofd, ACCESS_READ);
+		choose_none(c, BECAUSE_KERNEL);
+		return;
+	}
+	if (g->result <= 0 || (!write && flags & MSG_PEEK)) {
+		choose_none(c, BECAUSE_ORDER);
+		return;
+	}
+	lengths = tracefile_find(g->item->record, TRACEFILE_MESSAGES, sizeof(u32), &length);
+	if (!lengths || length / sizeof(u32) < (u64)g->result) {
+		choose_none(c, BECAUSE_NOT_DONE);
+		return;
+	}
+	g->result = get_unaligned_le32(lengths);
+	g->lengths = lengths + sizeof(u32);
+	g->more = length / sizeof(u32) - 1;
+	pipe_transfer(c, g->about.ofd, write);
+}
+
+void pipe_more(struct compiler *c)
+{
+	struct making *g = &c->making;
+	u64 args[WL_ARGS] = { g->args[0] };
+	u32 i, bytes = g->result;
+
+	for (i = 0; wl_is_call(g->op) && i < g->more && bytes; i++) {
+		bytes = get_unaligned_le32(g->lengths + i * sizeof(u32));
+		if (!bytes && g->op == WL_FILL)
+			break;
+		args[1] = bytes ?: 1;
+		command_make_up(c, g->op, bytes, args);
+	}
+}
+
 void pipe_resize(struct compiler *c)
 {
 	if (c->making.result < 0 || !slots_is_pipe(&c->slots, c->making.about.ofd))

@@ -69,6 +69,7 @@ struct source {
 	char *command;
 	char *page_name;
 	u32 pending; /* whose call it is, after its exec has been given */
+	struct map waited; /* by event: the process that waitid() has found to have ended */
 	struct map living; /* by tid: the last thread that has begun */
 	struct source_item item;
 	u64 record[TRACEFILE_RECORD_MAX / 8];
@@ -246,6 +247,21 @@ static void load_forks(struct source *s)
 		s->thread[child].first =
 			min(s->thread[child].first ?: U64_MAX, s->thread[child].clone);
 		s->thread[child].flags = clone_flags(q);
+	}
+	sqlite3_finalize(q);
+}
+
+static void load_waited(struct source *s)
+{
+	sqlite3_stmt *q = query(s, "SELECT event, value FROM extra WHERE kind = ?1");
+	u32 child;
+
+	sqlite3_bind_int(q, 1, TRACEFILE_CHILD);
+	while (step(s, q)) {
+		if (sqlite3_column_bytes(q, 1) < sizeof(child))
+			continue;
+		memcpy(&child, sqlite3_column_blob(q, 1), sizeof(child));
+		*map_at(&s->waited, sqlite3_column_int64(q, 0)) = child;
 	}
 	sqlite3_finalize(q);
 }
@@ -584,6 +600,7 @@ struct source *source_open(const char *path)
 	load_threads(s);
 	join_siblings(s);
 	load_forks(s);
+	load_waited(s);
 	adopt_threads(s);
 	sort_ends(s);
 	load_ofds(s);
@@ -644,6 +661,7 @@ void source_close(struct source *s)
 	sqlite3_finalize(s->uring);
 	map_free(&s->submitted);
 	map_free(&s->living);
+	map_free(&s->waited);
 	free(s->next_submitted);
 	sqlite3_finalize(s->extras);
 	sqlite3_finalize(s->attrs);
@@ -929,10 +947,14 @@ static u32 next_gone(struct source *s, u64 time, u64 event)
 	return 0;
 }
 
-s64 source_waited_for(u32 nr, const u64 *args, s64 result)
+s64 source_waited_for(const struct source *s, u32 nr, const u64 *args, s64 result)
 {
+	u64 child = *map_at((struct map *)&s->waited, s->item.event);
+
 	if (nr == SYS_wait4)
 		return result;
+	if (nr == SYS_waitid && !result && child)
+		return child;
 	return nr == SYS_waitid && !result && args[0] == P_PID && args[3] & WEXITED &&
 			       !(args[3] & WNOHANG) ?
 		       (s32)args[1] :
@@ -953,7 +975,7 @@ static u32 waited_for(struct source *s, u64 event)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(args); i++)
 		args[i] = sqlite3_column_int64(s->row, 6 + i);
-	child = source_waited_for(sqlite3_column_int64(s->row, 2), args,
+	child = source_waited_for(s, sqlite3_column_int64(s->row, 2), args,
 				  sqlite3_column_int64(s->row, 5));
 	if (child <= 0)
 		return 0;

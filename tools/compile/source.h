@@ -100,10 +100,11 @@ const struct source_ofd *source_ofd(const struct source *s, u32 ofd);
 bool source_page(struct source *s, u64 event, struct source_touch *touch);
 
 /*
- * Whose end the call has waited for, by what it said and returned; 0: nobody's, or not known.
- * waitid() tells only who names one process and does not ask without waiting.
+ * Whose end the item's call has waited for, by what it said and returned; 0: nobody's, or not
+ * known. Where a trace does not have what waitid() has found, only who has named one process and
+ * has not asked without waiting knows.
  */
-s64 source_waited_for(u32 nr, const u64 *args, s64 result);
+s64 source_waited_for(const struct source *s, u32 nr, const u64 *args, s64 result);
 
 /* The call's record has no names from now on. */
 void source_hide_names(struct source *s);

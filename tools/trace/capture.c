@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -267,6 +270,21 @@ void capture_clone(struct task *task)
 	peek_memory(task->tid, task->call.args[0], &task->clone_flags, sizeof(task->clone_flags));
 }
 
+/* Who waits for a descriptor's process, and does not ask what came of it, waits for that one. */
+static void get_awaited(struct task *task)
+{
+	const u64 *args = task->call.args;
+	char path[64];
+	u32 child;
+
+	if (args[0] != P_PIDFD || args[2] || args[3] != WEXITED)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", task->tid, (int)args[1]);
+	child = capture_number(path, "Pid:", 10);
+	if (child)
+		task_blob(task, TRACEFILE_CHILD, &child, sizeof(child));
+}
+
 void capture_entry(struct task *task, const struct call *call)
 {
 	unsigned int i;
@@ -299,6 +317,10 @@ void capture_entry(struct task *task, const struct call *call)
 	case DOES_EXEC:
 		/* Of a script, and not of the program that reads it. */
 		capture_look_path(task, call, 'p', TRACEFILE_ATTR_BEFORE, true);
+		break;
+	case DOES_WAIT:
+		if (task->call.nr == SYS_waitid)
+			get_awaited(task);
 		break;
 	default:
 		break;
@@ -409,6 +431,37 @@ static void get_output(struct task *task, const struct call *call, s64 result)
 	}
 }
 
+/* How long each message was: the kernel has written it behind the message. */
+static void get_messages(struct task *task, u64 at, u64 count)
+{
+	static struct mmsghdr messages[UIO_MAXIOV];
+	u32 lengths[UIO_MAXIOV];
+	size_t i, got;
+
+	got = peek_memory(task->tid, at, messages,
+			  min_t(u64, count, UIO_MAXIOV) * sizeof(*messages)) /
+	      sizeof(*messages);
+	for (i = 0; i < got; i++)
+		lengths[i] = messages[i].msg_len;
+	task_blob(task, TRACEFILE_MESSAGES, lengths, got * sizeof(*lengths));
+}
+
+/* Who has ended, of all that waitid() was to wait for: not who was only stopped. */
+static void get_child(struct task *task)
+{
+	const u64 *args = task->call.args;
+	siginfo_t said;
+	u32 child;
+
+	if (!args[2] || peek_memory(task->tid, args[2], &said, sizeof(said)) < sizeof(said))
+		return;
+	child = said.si_pid;
+	if (said.si_signo == SIGCHLD && child &&
+	    (said.si_code == CLD_EXITED || said.si_code == CLD_KILLED ||
+	     said.si_code == CLD_DUMPED))
+		task_blob(task, TRACEFILE_CHILD, &child, sizeof(child));
+}
+
 /* With CLONE_PIDFD: at clone's third argument, or where clone3's structure says. */
 static void get_pidfd(struct task *task, const struct call *call)
 {
@@ -497,6 +550,14 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 	case DOES_CLONE:
 	case DOES_CLONE3:
 		get_pidfd(task, call);
+		break;
+	case DOES_RECVMMSG:
+	case DOES_SENDMMSG:
+		get_messages(task, task->call.args[1], result);
+		break;
+	case DOES_WAIT:
+		if (task->call.nr == SYS_waitid)
+			get_child(task);
 		break;
 	default:
 		break;

@@ -461,6 +461,38 @@ def a_socket_says_that_no_more_comes(t: Trace) -> None:
     t.io(at(1, 7, 11), "read", 3, 100, result=20)
 
 
+def messages(*lengths: int) -> list[tuple[int, bytes]]:
+    """What a call of several messages carries."""
+    return [(tracefile.MESSAGES, struct.pack(f"<{len(lengths)}I", *lengths))]
+
+
+@case
+def several_messages_a_call_each_with_its_end(t: Trace) -> None:
+    """Of datagrams: what is read of one is gone with it. Who looks only takes nothing."""
+    t.call(at(1, 1, 2), "socketpair", 0, 1, 2, 0, 0, blobs=ends(3, 4))
+    t.thread(2)
+    t.call(at(1, 5, 6), "sendmmsg", 3, 3, 0, 3, 0, blobs=messages(100, 20, 300))
+    t.call(at(2, 3, 7), "recvmmsg", 1, 4, 0, 9, 2, 0, blobs=messages(100))
+    t.call(at(2, 8, 9), "recvmmsg", 2, 4, 0, 9, 0, 0, blobs=messages(100, 7))
+    t.io(at(2, 10, 11), "read", 4, 1000, result=300)
+    t.open(at(2, 12, 13), 5, "f", EXCL | RW, ino=9)
+    t.name(at(1, 14, 15), "unlink", 0, "f", ino=9)
+
+
+@case
+def the_last_of_several_messages_is_the_end(t: Trace) -> None:
+    t.call(at(1, 1, 2), "socketpair", 0, 1, 1, 0, 0, blobs=ends(3, 4))
+    t.thread(2, flags=0)
+    t.call(at(2, 2.2, 2.3), "close", 0, 3)
+    t.call(at(1, 2.5, 2.7), "close", 0, 4)
+    t.call(at(1, 3, 4), "sendmmsg", 2, 3, 0, 2, 0, blobs=messages(10, 20))
+    t.call(at(1, 5, 6), "close", 0, 3)
+    t.call(at(2, 2.5, 7), "recvmmsg", 3, 4, 0, 3, 0, 0, blobs=messages(10, 20, 0))
+    t.name(at(2, 8, 9), "mkdir", 0, "d", ino=8, mode=DIR)
+    t.name(at(1, 10, 11), "rmdir", 0, "d", ino=8, mode=DIR)
+    t.call(at(1, 12, 13), "read", -9, 3, 0, 10)
+
+
 @case
 def an_exec_closes_at_one_instant(t: Trace) -> None:
     """So its maker learns that it went well: by the end of a pipe, which it closes itself then."""
@@ -585,6 +617,21 @@ def waited_for_by_waitid_before_its_end_was_seen(t: Trace) -> None:
     t.call(at(1, 1, 5), "waitid", 0, 1, 2, 0, 4, 0)
     t.exit(2, 6)
     t.name(at(1, 7, 8), "unlink", 0, "f", ino=9)
+
+
+@case
+def waited_for_by_waitid_that_names_nobody(t: Trace) -> None:
+    """It has said who it was. By the descriptor of a process, without asking, the tracer has looked."""
+    t.thread(2, flags=0)
+    t.open(at(2, 2, 3), 3, "f", EXCL | RW, ino=9)
+    t.call(at(1, 1, 5), "waitid", 0, 0, 0, 4096, 4, 0, blobs=[(tracefile.CHILD, struct.pack("<I", 2))])
+    t.exit(2, 6)
+    t.name(at(1, 7, 8), "unlink", 0, "f", ino=9)
+    t.thread(3, flags=0)
+    t.open(at(3, 9, 10), 3, "g", EXCL | RW, ino=10)
+    t.call(at(1, 8.5, 11), "waitid", 0, 3, 7, 0, 4, 0, blobs=[(tracefile.CHILD, struct.pack("<I", 3))])
+    t.exit(3, 12)
+    t.name(at(1, 13, 14), "unlink", 0, "g", ino=10)
 
 
 @case

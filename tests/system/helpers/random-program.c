@@ -483,9 +483,10 @@ static void step_waited(struct self *s)
 	if (kind == 0)
 		waitid(P_PID, pid, &info, WEXITED | (draw(s, 2) ? WNOWAIT : 0));
 	else if (kind == 1)
-		waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);
+		waitid(P_ALL, 0, &info, WEXITED | (draw(s, 2) ? WNOWAIT : 0));
 	else if (kind == 2)
-		waitid(3 /* P_PIDFD */, pidfd, &info, WEXITED | WNOWAIT);
+		waitid(3 /* P_PIDFD */, pidfd, draw(s, 2) ? &info : NULL,
+		       WEXITED | (draw(s, 2) ? WNOWAIT : 0));
 	else if (read(event, &one, sizeof(one)) < 0)
 		warn("read");
 	if (draw(s, 2))
@@ -503,12 +504,13 @@ static void step_messages(struct self *s)
 	struct iovec piece[3] = { { data, draw(s, 900) + 1 },
 				  { data, draw(s, 900) + 1 },
 				  { data, draw(s, 900) + 1 } };
+	static const int kinds[] = { SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM };
 	static char room[3][1000];
 	struct mmsghdr message[3] = {};
-	int p[2], i, n, out = make_file(s, 0);
+	int p[2], i, n, got = 0, out = make_file(s, 0);
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, draw(s, 2) ? SOCK_STREAM : SOCK_SEQPACKET, 0, p))
+	if (socketpair(AF_UNIX, kinds[draw(s, 3)], 0, p))
 		err(1, "socketpair");
 	for (i = 0; i < 3; i++)
 		message[i].msg_hdr = (struct msghdr){ .msg_iov = &piece[i], .msg_iovlen = 1 };
@@ -526,7 +528,8 @@ static void step_messages(struct self *s)
 		n = recvmmsg(p[0], message, 3, MSG_WAITFORONE, NULL);
 		for (i = 0; i < n && message[i].msg_len; i++)
 			put(out, message[i].msg_len);
-		if (n <= 0 || i < n)
+		got += i;
+		if (n <= 0 || i < n || got == 3) /* datagrams have no end behind them */
 			break;
 	}
 	wait_for(pid);

@@ -108,6 +108,12 @@ class _Strace:
         if letter == "h" and tracefile.HOW in extra:
             flags, mode, resolve = struct.unpack("<3Q", extra[tracefile.HOW][:24])
             return f"{{flags={open_flags(flags)}, mode=0{mode:o}, resolve={resolve:#x}}}"
+        if letter == "b" and tracefile.MESSAGES in extra and at == 1:
+            lengths = struct.unpack(f"<{len(extra[tracefile.MESSAGES]) // 4}I", extra[tracefile.MESSAGES])
+            return "[" + ", ".join(f"{{msg_len={length}}}" for length in lengths) + "]"
+        if letter == "b" and tracefile.CHILD in extra and at == 2:
+            child = struct.unpack("<I", extra[tracefile.CHILD][:4])[0]
+            return f"{{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid={child}}}"
         return self._number(row, letter, at, value)
 
     def _number(self, row: Row, letter: str, at: int, value: int) -> str:

@@ -600,12 +600,24 @@ class StraceImport:
             # What was cut off by -s ends in dots.
             if said := _QUOTED.fullmatch(words[letters.index("p") + 1]):
                 blobs.append((tracefile.TARGET, unquote(said[1])))
+        self._told(name, words, blobs)
         if offsets:
             given = [
                 number(word.strip("[]").split("]")[0]) if word.startswith("[") else -1 for word in offsets
             ]
             blobs.append((tracefile.OFFSETS, struct.pack("<2q", *(given + [-1])[:2])))
         return tuple(args), blobs, flags
+
+    @staticmethod
+    def _told(name: str, words: list[str], blobs: list[tracefile.Blob]) -> None:
+        """What the kernel has written into structures: how long messages were, who has ended."""
+        if name in ("sendmmsg", "recvmmsg") and len(words) > 1:
+            lengths = [int(length) & 0xFFFFFFFF for length in re.findall(r"\bmsg_len=(\d+)", words[1])]
+            if lengths:
+                blobs.append((tracefile.MESSAGES, struct.pack(f"<{len(lengths)}I", *lengths)))
+        if name == "waitid" and len(words) > 2 and re.search(r"si_code=CLD_(EXITED|KILLED|DUMPED)", words[2]):
+            if child := re.search(r"si_pid=(\d+)", words[2]):
+                blobs.append((tracefile.CHILD, struct.pack("<I", int(child[1]) & 0xFFFFFFFF)))
 
     def _structure(self, letter: str, word: str, blobs: list[tracefile.Blob]) -> None:
         if letter == "v":
