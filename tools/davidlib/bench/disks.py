@@ -11,11 +11,12 @@ from typing import Any
 
 from ..drive import files, profileword
 from ..image import recipe
+from ..nearest import did_you_mean
 from ..util import UserError
 from . import arraywords
 from .arraywords import Array
 from .dimensions import Factors, Level, double, points
-from .tables import SpecError, Table
+from .tables import Table
 
 KEYS = ("profile", "size", "backing", "classify", "profile-option", "option", "array", "precondition", "age")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
@@ -49,17 +50,14 @@ def size_word(size: int) -> str:
     return f"{(Decimal(size) / unit).normalize():f} {name}"
 
 
-def _no_such(table: Table, key: str, what: str, known: list[str]) -> SpecError:
-    return table.wrong(key, f"{key}: there is no {what}; there are {', '.join(known)}")
-
-
 def _profile(table: Table, name: str, base: Path) -> str:
     """A name of profiles/, or a file, from the spec's own place."""
     if name in files.names():
         return name
     path = base / name
     if not path.is_file():
-        raise _no_such(table, "profile", f"profile '{name}'", files.names())
+        meant = did_you_mean(name, files.names(), f"there are {', '.join(files.names())}")
+        raise table.wrong("profile", f"profile: there is no profile '{name}'; {meant}")
     return str(path.resolve())
 
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from ..nearest import did_you_mean
 from ..sizes import parse_size
 from ..util import UserError
 
@@ -116,7 +117,8 @@ class Table:
 
     def done(self, known: tuple[str, ...]) -> None:
         for key in self.left:
-            raise self.wrong(key, f"{key}: unknown here; there are {', '.join(sorted(known))}")
+            meant = did_you_mean(key, known, f"there are {', '.join(sorted(known))}")
+            raise self.wrong(key, f"{key}: unknown here; {meant}")
 
 
 def tables(source: Source, values: dict[str, Any], name: str, default: list[dict[str, Any]]) -> list[Table]:
