@@ -7,8 +7,10 @@ done elsewhere. Results come back by value, so that workers share no directory w
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 
 import dask
 from distributed import Client, LocalCluster, as_completed
@@ -49,6 +51,20 @@ def by_value() -> Callable[[str, dict[str, Any]], dict[str, Any]]:
 
 
 @contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Threads and processes that begin meanwhile never see Ctrl-C, nor do theirs: a terminal sends it to all
+    of them, and each worker would print where it was. One that comes meanwhile is this thread's afterwards.
+    """
+    # Python starts it with the first process, and then lets that thread have Ctrl-C.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def client_of(scheduler: str, workers: int) -> Iterator[Client]:
     dask.config.set({"distributed.scheduler.allowed-failures": DEATHS, "distributed.admin.tick.limit": "1h",
                      "distributed.comm.timeouts.connect": "20s"})
@@ -59,10 +75,16 @@ def client_of(scheduler: str, workers: int) -> Iterator[Client]:
         except OSError as error:
             raise UserError(f"--scheduler {scheduler}: {error}; is it running, and reachable?") from None
         return
-    local = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True,
-                         dashboard_address="127.0.0.1:0", silence_logs="CRITICAL")
+    with without_interrupts():
+        local = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True,
+                             dashboard_address="127.0.0.1:0", silence_logs="CRITICAL")
     with local, Client(local) as client:
-        yield client
+        try:
+            yield client
+        except KeyboardInterrupt:
+            # The workers are let go; a second Ctrl-C comes no sooner to an end.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            raise
 
 
 def sweep(runs: list[Run], scheduler: str, workers: int, done: Done) -> None:
