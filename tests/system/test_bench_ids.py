@@ -413,7 +413,7 @@ def test_a_tree_that_is_changed_under_a_run_spoils_it(monkeypatch: pytest.Monkey
     told = copy.deepcopy(run.described)
 
     def once(_: dict) -> dict:
-        monkeypatch.setattr(parts.identity, "lab", lambda kind: {"kernel": "6.12.999"})
+        monkeypatch.setattr(parts.identity, "lab", lambda kind, kernel: {"kernel": "6.12.999"})
         return {"text": "done"}
 
     monkeypatch.setattr(labrun, "_once", once)

@@ -11,7 +11,7 @@ from ..command import Commands
 from ..sizes import format_size
 from ..util import DAVID, UserError, say
 from ..workload.kinds import KINDS, Bytes
-from . import localhost, loop, precheck, prepare, spec
+from . import kernelwords, localhost, loop, precheck, prepare, spec
 from .results import Results
 from .runs import expand, programs
 
@@ -92,6 +92,8 @@ def bench(args: argparse.Namespace) -> int:
     most = 1 if found.where == "here" else loop.cpus()
     memory = precheck.memory(found, args.workers or most)
     if args.list:
+        if found.where != "here":
+            found.kernels = kernelwords.built(found.where, found.kernels, build=False)
         runs = expand(found)
         loop.list_runs(results, runs)
         print("\n".join([*memory, loop.summary(results, runs, args.workers or most)]))
@@ -102,7 +104,9 @@ def bench(args: argparse.Namespace) -> int:
     for name in programs(found):
         build.ensure(name)  # in a lab nothing is built
     if found.where != "here":
-        prepare.labs("vm" if found.where == "vm" else "uml")
+        found.kernels = kernelwords.built(found.where, found.kernels, build=True)
+        for kernel in found.kernels:
+            prepare.lab(kernelwords.KIND[found.where], kernel.name)
     # Not before: it has the version of the lab's kernel.
     runs = expand(found)
     results.begin(text, runs, Path(args.spec).resolve().parent if args.spec else Path.cwd())

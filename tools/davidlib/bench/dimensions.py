@@ -15,6 +15,7 @@ from typing import Any
 Factors = dict[str, str]
 SYSTEM = "file system"
 FAULTS = "faults"
+KERNEL = "kernel"
 # Their values say by themselves what they are of.
 EVIDENT = (SYSTEM, "mkfs", "mount", "drive", "size", "array", "profile-option", "age", FAULTS)
 

@@ -39,6 +39,7 @@ def command(run: dict[str, Any], directory: Path) -> list[str]:
     words = _python(run, SEALED_TREE / TOOLS.relative_to(TREE), SEALED_RW / "0")
     return [
         *("setpriv", "--pdeathsig", "TERM", sys.executable, str(DAVID), "lab", "run", *LAB[run["where"]]),
+        *(("--kernel", run["kernel"]) if "kernel" in run else ()),
         *("--memory", run["memory"], "--timeout", str(run["timeout"])),
         *("--sealed", "--rw", str(directory), "--", *words),
     ]

@@ -34,13 +34,13 @@ from ..lab import identity
 from ..lab.lab import FRESH, KERNELS_OWN, below
 from ..util import TREE, UserError
 from ..workload.kinds import KINDS, files_of
-from . import localhost
+from . import kernelwords, localhost
+from .dimensions import KERNEL
 
 Described = dict[str, Any]
 Parts = dict[str, dict[str, str]]
 HERE = Path(__file__).resolve().parent
 WORKLOAD = source.LIBRARY / "workload"
-LAB = {"virtual": "uml", "uml": "uml", "vm": "vm"}
 # Words of a command or a job, any of which may be a path.
 SEPARATED = re.compile(r"[\s;&|<>()'\"=:,$`{}]+")
 # Directories that a command may name, and that are not its input.
@@ -179,7 +179,8 @@ class Tree:
             found["machine"] = self._once(localhost.identity)
         else:
             found |= self._once(identity.sources)
-            found["lab"] = self._once(identity.lab, LAB[run["where"]])
+            about = (kernelwords.KIND[run["where"]], run.get("kernel", kernelwords.DEFAULT))
+            found["lab"] = self._once(identity.lab, *about)
         work = run["workload"]
         found["run"] = self._once(code, program_of(run), work["kind"], run.get("module", ""))
         known = KINDS.get(work["kind"])
@@ -200,7 +201,7 @@ def content(run: Described) -> str:
     named = files_of(run)
     params = {key: value for key, value in work.get("params", {}).items() if key not in named}
     left_out = ("variant", "factors", "timeout", "profile", "profile_text", "profiles", "built", "module",
-                "parts")
+                "kernel", "parts")
     what = {key: value for key, value in run.items() if key not in left_out} | {
         "file_system": {key: value for key, value in system.items() if key != "name"},
         "workload": {"kind": work["kind"], "params": params},
@@ -290,6 +291,9 @@ def difference(old: Described, new: Described) -> list[str]:
 def _labelled(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """All that must be one and the same on a page, by a name that says what it is."""
     run = one["run"]
+    # Each value of that dimension is a kernel of its own.
+    which = run.get("factors", {}).get(KERNEL, "")
+    of_it = f" that is called {which}" if which else ""
     for group, names in run["parts"].items():
         for name, value in names.items():
             if group == "files":
@@ -297,11 +301,11 @@ def _labelled(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
             elif group == "profile":
                 yield f"the profile {name}", value
             elif group in ("lab", "machine") and name in ("kernel", "qemu"):
-                yield f"the lab's {name}" if group == "lab" else f"the machine's {name}", value
+                yield f"the lab's {name}{of_it}" if group == "lab" else f"the machine's {name}", value
             else:
                 yield f"{MODULE.get(group, '')}{name}", value
     for name, value in one.get("versions", {}).items():
-        yield f"the version of {name}", value
+        yield f"the version of {name}{of_it if name == KERNEL else ''}", value
 
 
 def refuse_another_tree(run: Described) -> None:

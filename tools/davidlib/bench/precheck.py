@@ -115,7 +115,8 @@ def _systems(spec: Spec) -> None:
         if system.type == NO_FILE_SYSTEM:
             continue
         # Another kernel may have more options.
-        if system.mount and spec.where != "here" and (why := mountoptions.mistake(system.type, system.mount)):
+        others = spec.where == "here" or any(kernel.told() for kernel in spec.kernels)
+        if system.mount and not others and (why := mountoptions.mistake(system.type, system.mount)):
             raise spec.source.wrong("filesystem", system.number, "mount", f"mount = {system.mount!r}: {why}")
         for size in sorted(sizes) if system.mkfs else ():
             if why := _mkfs_mistake(system, size):

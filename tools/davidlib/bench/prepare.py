@@ -26,8 +26,8 @@ def become() -> None:
     os.execve(python, [str(python), *sys.argv], os.environ | {INSIDE: str(VENV)})
 
 
-def labs(kind: str) -> None:
-    words = ["lab", "module", "--kind", kind, "--kernel", "6.12"]
+def lab(kind: str, kernel: str) -> None:
+    words = ["lab", "module", "--kind", kind, "--kernel", kernel]
     done = subprocess.run([sys.executable, str(TREE / "tools" / "david"), *words], stdout=subprocess.DEVNULL)
     if done.returncode:
         raise UserError("the lab's module cannot be built, see above")

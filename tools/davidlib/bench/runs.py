@@ -16,6 +16,7 @@ from . import parts
 from .dimensions import variant
 from .disks import Disk, short_name
 from .faultwords import Faults
+from .kernelwords import Kernel
 from .spec import FileSystem, Spec
 from .works import Workload
 
@@ -64,9 +65,9 @@ def programs(spec: Spec) -> set[str]:
     return {name for workload in spec.workloads for disk in spec.disks for name in _programs(workload, disk)}
 
 
-def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, faults: Faults,
+def _of(spec: Spec, workload: Workload, disk: Disk, kernel: Kernel, system: FileSystem, faults: Faults,
         seed: int) -> dict[str, Any]:
-    factors = {**system.factors, **disk.factors, **faults.factors, **workload.factors}
+    factors = {**system.factors, **disk.factors, **kernel.factors, **faults.factors, **workload.factors}
     found = {
         "variant": variant(factors) or system.name,
         "factors": factors,
@@ -84,6 +85,7 @@ def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, faults: 
                         "mount": system.mount},
         "workload": {"kind": workload.kind, "name": workload.name, "params": workload.of_seed(seed)},
         "seed": seed,
+        **kernel.told(),
     }
     if disk.array:
         found |= {"array": disk.array.told(), "built": sorted(_programs(workload, disk))}
@@ -94,7 +96,8 @@ def _of(spec: Spec, workload: Workload, disk: Disk, system: FileSystem, faults: 
 
 def describe(spec: Spec) -> Iterator[dict[str, Any]]:
     """All runs, in the order of the spec, without their parts."""
-    for axes in itertools.product(spec.workloads, spec.disks, spec.file_systems, spec.faults, spec.seeds):
+    for axes in itertools.product(spec.workloads, spec.disks, spec.kernels, spec.file_systems, spec.faults,
+                                  spec.seeds):
         yield _of(spec, *axes)
 
 

@@ -16,11 +16,12 @@ from typing import Any
 from .. import filesystems
 from ..image import recipe
 from ..workload.kinds import KINDS
-from . import disks, faultwords, goals, works
+from . import disks, faultwords, goals, kernelwords, works
 from .dimensions import SYSTEM, Factors, Level, points
 from .disks import Disk, short_name
 from .faultwords import Faults
 from .goals import Goal
+from .kernelwords import Kernel
 from .metrics import METRICS
 from .tables import Source, SpecError, Table, tables
 from .works import Workload
@@ -30,7 +31,7 @@ __all__ = ("FileSystem", "Spec", "SpecError", "parse", "read", "refuse_metric", 
 WHERE = ("virtual", "uml", "vm", "here")
 NO_FILE_SYSTEM = "none"  # the raw disk
 SYSTEMS = (*filesystems.BENCHED, NO_FILE_SYSTEM)
-TOP = ("question", "where", "metric", "memory", "timeout", "repeats", "seeds", "fail-if", "disk",
+TOP = ("question", "where", "kernel", "metric", "memory", "timeout", "repeats", "seeds", "fail-if", "disk",
        "filesystem", "workload", "faults")
 
 
@@ -53,6 +54,7 @@ class Spec:
     workloads: list[Workload]
     seeds: list[int]
     faults: list[Faults]
+    kernels: list[Kernel]
     where: str = "virtual"
     metric: str = "operations"
     backing: int = 512 << 20
@@ -194,6 +196,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
     workloads = tables(source, values, "workload", [])
     faults = tables(source, values, "faults", [{}])
     top = Table(source, "", values)
+    where = top.choice("where", WHERE, "virtual")
     spec = Spec(
         source=source,
         question=top.take("question", str, ""),
@@ -202,7 +205,8 @@ def parse(text: str, path: str, base: Path) -> Spec:
         workloads=[one for table in workloads for one in works.read(table, base)],
         seeds=_seeds(top),
         faults=faultwords.read(faults),
-        where=top.choice("where", WHERE, "virtual"),
+        kernels=kernelwords.read(top, where, base),
+        where=where,
         metric=top.choice("metric", tuple(METRICS), "operations"),
         backing=disk.size("backing", 512 << 20),
         memory=top.take("memory", str, "1G"),

@@ -49,6 +49,8 @@ def lab(kind: str, kernel: str = "6.12") -> dict[str, str]:
     """By name: a version, or the digest of a file."""
     found = _said(_starters(kind))
     if own_kernel.is_own(kernel):
+        if not own_kernel.is_resolved(kernel):
+            return found | {"kernel": NONE}
         return found | {"kernel": own_kernel.said(kernel)}
     if kind == "uml":
         found |= _said([*uml_kernel.fragments(kernel, False), *uml_kernel.patches(kernel)])

@@ -122,13 +122,45 @@ def resolve(kind: str, kernel: str, config: Sequence[str | Path] = ()) -> str:
     return str(of_source(path, [Path(name).resolve() for name in config]))
 
 
+def known(kind: str, kernel: str, config: Sequence[str | Path] = ()) -> str:
+    """The same without building: the source tree, if there is no kernel of it as it is now."""
+    check(kind, kernel, config)
+    path = Path(kernel).expanduser().resolve()
+    if (path / ABOUT).exists():
+        return str(path)
+    work, fragments = _work(path, [Path(name).resolve() for name in config])
+    if not work.exists():
+        return str(path)
+    with locked(work.with_name(work.name + ".lock"), f"it is building the kernel of {path}"):
+        copy = sourcetree.Copy(path, work, uml_kernel.UNPACK_WITHOUT, uml_kernel.PATCHES)
+        there = _there(work, _digest(copy.bring_up_to_date(), fragments))
+    return str(there or path)
+
+
 def of_source(tree: Path, config: list[Path]) -> Path:
-    fragments = [*uml_kernel.FRAGMENTS, *config]
+    work, fragments = _work(tree, config)
+    with locked(work.with_name(work.name + ".lock"), f"it is building the kernel of {tree}"):
+        return _built(tree, work, fragments, config)
+
+
+def _work(tree: Path, config: list[Path]) -> tuple[Path, list[Path]]:
+    """Where a tree's kernel is built, and all fragments of its configuration."""
     texts = b"".join(path.read_bytes() for path in config)
     name = hashlib.sha256(os.fsencode(tree) + b"\0" + texts).hexdigest()[:10]
     work = KERNELS / f"tree-{re.sub(r'[^A-Za-z0-9.]+', '-', tree.name)}-{name}"
-    with locked(work.with_name(work.name + ".lock"), f"it is building the kernel of {tree}"):
-        return _built(tree, work, fragments, config)
+    return work, [*uml_kernel.FRAGMENTS, *config]
+
+
+def _digest(sources: str, fragments: list[Path]) -> str:
+    return hashlib.sha256(f"{RECIPE} {sources} {_compiler()} ".encode() +
+                          b"".join(path.read_bytes() for path in fragments)).hexdigest()
+
+
+def _there(work: Path, digest: str) -> Path | None:
+    """What was built of that before."""
+    release = ".".join(map(str, sourcetree.version(work)))
+    found = (path for path in KERNELS.glob(f"uml-{release}*-{digest[:10]}") if (path / ABOUT).exists())
+    return next(found, None)
 
 
 def _built(tree: Path, work: Path, fragments: list[Path], config: list[Path]) -> Path:
@@ -138,14 +170,10 @@ def _built(tree: Path, work: Path, fragments: list[Path], config: list[Path]) ->
             f"({work})")
     work.mkdir(parents=True, exist_ok=True)
     copy = sourcetree.Copy(tree, work, uml_kernel.UNPACK_WITHOUT, uml_kernel.PATCHES)
-    sources = copy.bring_up_to_date()
-    digest = hashlib.sha256(f"{RECIPE} {sources} {_compiler()} ".encode() +
-                            b"".join(path.read_bytes() for path in fragments)).hexdigest()
-    release = ".".join(map(str, sourcetree.version(work)))
-    for there in KERNELS.glob(f"uml-{release}*-{digest[:10]}"):
-        if (there / ABOUT).exists():
-            os.utime(there)
-            return there
+    digest = _digest(copy.bring_up_to_date(), fragments)
+    if there := _there(work, digest):
+        os.utime(there)
+        return there
     virtual_time = f"{copy.refused}, a patch of the lab's" if copy.refused else "yes"
     if copy.refused:
         say(f"{tree}: {copy.refused}: this kernel has no virtual time")

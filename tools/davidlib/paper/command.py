@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..bench import loop, parts, prepare
+from ..bench import kernelwords, loop, parts, prepare
 from ..bench.results import Results
 from ..bench.runs import Run
 from ..util import UserError
@@ -78,7 +78,7 @@ def bench(args: argparse.Namespace) -> int:
     if args.list:
         return loop.list_runs(results, runs)
     prepare.become()
-    prepare.labs("uml")
+    prepare.lab("uml", kernelwords.DEFAULT)
     build.ensure("david-store")  # in a lab nothing is built
     # Once more: there was no kernel of the lab's before, maybe.
     runs = experiments(args)
