@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import pytest
 
-from davidlib.bench import runs
+from davidlib.bench import runs, spec
 from davidlib.report import answer, factors
 from test_bench import parse, result_of
 
@@ -234,6 +234,45 @@ def test_what_is_asked_is_the_file_system_or_else_the_first_dimension() -> None:
     for run in single:
         run["run"]["factors"] = {}
     assert factors.asked(single) == "" and [group.heading for group in factors.groups(single)] == ["varmail"]
+
+
+def test_the_question_says_which_dimension_the_answer_is_about(table: Callable) -> None:
+    """The ratio of the two drives, within each file system and size, from runs.csv alone."""
+    draw = noise(5)
+    loaded = made(lambda words, seed: len(words["drive"]) * seed * draw(), 'compare = "drive"\n' + QUESTION)
+    assert factors.asked(loaded) == "drive"
+    rows, said = rows_of(table(loaded)), answer.sentences(loaded, "operations")
+    assert {next(iter(row["factors"])) for row in rows} == {"drive"}
+    for system, block in itertools.product(("ext4", "xfs", "btrfs"), ("4K", "64K")):
+        rest = {"file system": system, "block": block}
+        derived = interval(logs_of(rows, "random-read", {"drive": DRIVES[0], **rest},
+                                   {"drive": DRIVES[1], **rest}))
+        text = said[f"random-read, {system}, block {block}"]
+        found = re.search(rf"{DRIVES[0]} has {NUMBER} times .* {DRIVES[1]} \(95 % interval {NUMBER} to "
+                          rf"{NUMBER}, 4 seeds", text)
+        assert found, text
+        for word, value in zip(found.groups(), derived, strict=True):
+            assert close(word, value), text
+
+
+def test_another_comparison_is_another_answer_of_the_same_runs() -> None:
+    ids = [{run.id for run in expanded(text)} for text in (QUESTION, 'compare = "drive"\n' + QUESTION)]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('compare = "drvie"\n' + QUESTION, "a.toml:1: compare = 'drvie': .*; did you mean drive"),
+        # Of one workload alone
+        ('compare = "block"\n' + QUESTION, "a.toml:1: compare = 'block': no dimension of all runs; there"),
+        ('compare = "mkfs"\n[disk]\nprofile = "samsung-pm883"\n[[workload]]\nkind = "du"\n',
+         "a.toml:1: compare = 'mkfs': .*; all runs differ in their seed alone"),
+    ],
+)
+def test_what_is_no_dimension_of_all_runs_cannot_be_compared(text: str, says: str) -> None:
+    with pytest.raises(spec.SpecError, match=says):
+        runs.expand(parse(text))
 
 
 def test_what_is_drawn_together_is_a_group_by_short_names() -> None:

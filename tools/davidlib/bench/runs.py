@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..nearest import did_you_mean
 from ..util import UserError
 from ..workload.kinds import KINDS
 from . import parts
@@ -68,6 +69,8 @@ def programs(spec: Spec) -> set[str]:
 def _of(spec: Spec, workload: Workload, disk: Disk, kernel: Kernel, system: FileSystem, faults: Faults,
         seed: int) -> dict[str, Any]:
     factors = {**system.factors, **disk.factors, **kernel.factors, **faults.factors, **workload.factors}
+    if spec.compare in factors:
+        factors = {spec.compare: factors[spec.compare]} | factors
     found = {
         "variant": variant(factors) or system.name,
         "factors": factors,
@@ -94,6 +97,15 @@ def _of(spec: Spec, workload: Workload, disk: Disk, kernel: Kernel, system: File
     return found | ({"age": disk.age} if disk.age else {})
 
 
+def _refuse_comparison(spec: Spec, described: list[dict[str, Any]]) -> None:
+    # Not those of some: precondition is of SSDs alone.
+    names = [name for name in described[0]["factors"] if all(name in one["factors"] for one in described)]
+    if spec.compare and spec.compare not in names:
+        there = f"there are {', '.join(names)}" if names else "all runs differ in their seed alone"
+        raise spec.source.wrong("", 0, "compare", f"compare = '{spec.compare}': no dimension of all runs; "
+                                + did_you_mean(spec.compare, names, there))
+
+
 def describe(spec: Spec) -> Iterator[dict[str, Any]]:
     """All runs, in the order of the spec, without their parts."""
     for axes in itertools.product(spec.workloads, spec.disks, spec.kernels, spec.file_systems, spec.faults,
@@ -115,5 +127,6 @@ def _refuse_namesakes(described: list[dict[str, Any]]) -> None:
 def expand(spec: Spec) -> list[Run]:
     """All runs, in the order of the spec."""
     described = list(describe(spec))
+    _refuse_comparison(spec, described)
     _refuse_namesakes(described)
     return identified(described)

@@ -31,8 +31,8 @@ __all__ = ("FileSystem", "Spec", "SpecError", "parse", "read", "refuse_metric", 
 WHERE = ("virtual", "uml", "vm", "here")
 NO_FILE_SYSTEM = "none"  # the raw disk
 SYSTEMS = (*filesystems.BENCHED, NO_FILE_SYSTEM)
-TOP = ("question", "where", "kernel", "metric", "memory", "timeout", "repeats", "seeds", "fail-if", "disk",
-       "filesystem", "workload", "faults")
+TOP = ("question", "where", "kernel", "metric", "compare", "memory", "timeout", "repeats", "seeds",
+       "fail-if", "disk", "filesystem", "workload", "faults")
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class Spec:
     kernels: list[Kernel]
     where: str = "virtual"
     metric: str = "operations"
+    compare: str = ""  # the dimension that the answer is about
     backing: int = 512 << 20
     memory: str = "1G"
     timeout: int = 600
@@ -208,6 +209,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
         kernels=kernelwords.read(top, where, base),
         where=where,
         metric=top.choice("metric", tuple(METRICS), "operations"),
+        compare=top.take("compare", str, ""),
         backing=disk.size("backing", 512 << 20),
         memory=top.take("memory", str, "1G"),
         timeout=top.take("timeout", int, 600),

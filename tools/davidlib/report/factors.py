@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """What was asked, compared within all else: file systems within each drive, array and size.
 
-The factor that was asked about is the file system, if the question has several, or else its first dimension.
+The factor that was asked about is the first of a run's: the question's `compare`, or the file system, if the
+question has several, or else its first dimension.
 All other dimensions make groups; variants of one group differ in the asked factor alone.
 
 An interaction is where the ratio of two of its values is another one for two values of another factor:
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import student
-from ..bench.dimensions import SYSTEM, variant
+from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from . import figures
 
@@ -38,8 +39,7 @@ def factors_of(one: dict[str, Any]) -> Words:
 
 def asked(runs: Runs) -> str:
     """The factor that the question is about; "" if nothing differs."""
-    names = dict.fromkeys(name for one in runs for name in factors_of(one))
-    return SYSTEM if SYSTEM in names else next(iter(names), "")
+    return next((name for one in runs for name in factors_of(one)), "")
 
 
 @dataclass(frozen=True)
