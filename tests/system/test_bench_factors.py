@@ -19,7 +19,7 @@ from collections.abc import Callable
 import pytest
 
 from davidlib.bench import runs, spec
-from davidlib.report import answer, factors
+from davidlib.report import answer, crossings, factors
 from test_bench import parse, result_of
 
 DRIVES = ("hitachi-hds721010kla330", "seagate-exos-x20-20tb")
@@ -273,6 +273,58 @@ def test_another_comparison_is_another_answer_of_the_same_runs() -> None:
 def test_what_is_no_dimension_of_all_runs_cannot_be_compared(text: str, says: str) -> None:
     with pytest.raises(spec.SpecError, match=says):
         runs.expand(parse(text))
+
+
+SWEPT = f"""seeds = [1, 2, 3, 4]
+[disk]
+profile = {json.dumps(DRIVES)}
+[[filesystem]]
+type = ["ext4", "xfs"]
+[[workload]]
+kind = "random-read"
+block = ["64K", "4K", "16K", "8K"]
+"""
+TIMES = {"4K": 1.3, "8K": 1.2, "16K": 1.0, "64K": 0.8}  # ext4's over xfs's
+
+
+def test_curves_cross_where_the_intervals_say_so(table: Callable) -> None:
+    """On the second drive only: on the first one ext4 is better throughout. Derived from runs.csv alone."""
+    draw = noise(7, 0.01)
+
+    def rate(words: dict[str, str], seed: int) -> float:
+        times = TIMES[words["block"]] if words["drive"] == DRIVES[1] else 1.5
+        return 100 * seed * draw() * (times if words["file system"] == "ext4" else 1)
+
+    loaded = made(rate, SWEPT)
+    rows = rows_of(table(loaded))
+    # Eight ratios: for each drive and block one.
+    wins = {}
+    for drive, block in itertools.product(DRIVES, TIMES):
+        logs = logs_of(rows, "random-read", *({"file system": system, "drive": drive, "block": block}
+                                              for system in ("ext4", "xfs")))
+        half = 6.8952 * statistics.stdev(logs) / 2  # Student's, 3 degrees of freedom, 95 % for 8 together
+        mean = statistics.mean(logs)
+        wins[drive, block] = "" if abs(mean) <= half else "ext4" if mean > 0 else "xfs"
+    assert [wins[DRIVES[1], block] for block in TIMES] == ["ext4", "ext4", "", "xfs"]
+    [said] = crossings.sentences(loaded, "operations")
+    assert said == (
+        f"random-read, {DRIVES[1]}: the operations a second of ext4 and xfs cross: better is ext4 up to "
+        "block 8K, xfs from 64K on (intervals of 95 % for all 8 ratios together, 4 seeds).")
+    # Fewer seconds are better.
+    [said] = crossings.sentences(loaded, "seconds")
+    assert "better is ext4 up to block 8K, xfs from 64K on" in said
+
+
+def test_curves_do_not_cross_by_chance_and_names_are_no_curves() -> None:
+    draw = noise(1, 0.05)
+    for _ in range(20):
+        assert crossings.sentences(made(lambda words, seed: 100 * draw(), SWEPT), "operations") == []
+    loaded = made(lambda words, seed: 100.0 * seed, SWEPT)
+    assert crossings.swept(loaded) == ["block"]
+    for one in loaded:
+        words = one["run"]["factors"]
+        words["kernel"] = {"4K": "6.1", "8K": "6.6", "16K": "6.12", "64K": "7.3"}[words.pop("block")]
+    assert crossings.swept(loaded) == []
 
 
 def test_what_is_drawn_together_is_a_group_by_short_names() -> None:

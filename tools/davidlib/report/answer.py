@@ -11,7 +11,7 @@ from typing import Any
 from ..bench import doubts
 from ..bench.metrics import METRICS
 from ..bench.results import reached
-from . import factors, figures
+from . import crossings, factors, figures
 from .figures import Estimate
 
 NO_INTERVAL = "one run each, so there is no interval: repeats = 3 or more gives one"
@@ -182,7 +182,7 @@ def with_doubts(runs: list[dict[str, Any]], metric: str) -> list[str]:
     for heading, text in sentences(runs, metric).items():
         said = doubted(runs, heading)
         found.append(f"{text} In doubt: {'. '.join(said)}." if said else text)
-    return found + depends(runs, metric)
+    return found + depends(runs, metric) + crossings.sentences(runs, metric)
 
 
 def _percent(shares: list[float]) -> str:

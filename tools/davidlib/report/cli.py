@@ -13,7 +13,7 @@ from ..bench.metrics import METRICS
 from ..bench.results import Results
 from ..command import Commands
 from ..util import DAVID, MISSED, NOT_BELIEVABLE, UserError, write_whole
-from . import answer, compare, origin, thresholds
+from . import answer, compare, crossings, origin, thresholds
 
 
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -96,7 +96,7 @@ def report(args: argparse.Namespace) -> int:
         print(sentence)
         for doubt in answer.doubted(runs, workload):
             print(f"  in doubt: {doubt}")
-    for line in answer.depends(runs, metric):
+    for line in answer.depends(runs, metric) + crossings.sentences(runs, metric):
         print(line)
     if alone := answer.lonely(runs, metric):
         print(alone)

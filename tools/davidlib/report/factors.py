@@ -143,7 +143,8 @@ def _by_seed(one: Cell, two: Cell) -> dict[int, float]:
     return {seed: statistics.fmean(found) for seed, found in logs.items() if len(found) == len(shared)}
 
 
-def _estimate(values: list[float], level: float) -> figures.Estimate:
+def estimate(values: list[float], level: float) -> figures.Estimate:
+    """Of a ratio, of its logarithms: LEVEL is the interval's, such as 0.95."""
     # What seeds that are alike differ by is of the arithmetic.
     logs = [round(value, DIGITS) for value in values]
     mean, half = statistics.fmean(logs), 0.0
@@ -176,8 +177,8 @@ def _of_workload(runs: Runs, metric: str, workload: str) -> list[Interaction]:
     level = 1 - (1 - LEVEL) / max(len(tried), 1)
     found = []
     for other, first, second, here, there, sides, seeds in tried:
-        times = _estimate([sides[0][seed] - sides[1][seed] for seed in seeds], level)
-        each = tuple(_estimate([side[seed] for seed in seeds], level) for side in sides)
+        times = estimate([sides[0][seed] - sides[1][seed] for seed in seeds], level)
+        each = tuple(estimate([side[seed] for seed in seeds], level) for side in sides)
         assert times.low is not None and times.high is not None
         found.append(Interaction(workload, factor, first, second, other, here, there, times.mean, times.low,
                                  times.high, len(seeds), len(tried), (each[0], each[1])))
