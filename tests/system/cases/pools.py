@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 
 from cases import case
+from davidlib.disk import pools
 from helpers import devmapper, raw
 from helpers.guest import (
     SCRATCH,
@@ -25,6 +26,7 @@ from helpers.guest import (
     run,
 )
 from helpers.layouts import ARRAY
+from helpers.nullblock import null_block
 from helpers.planted import must_fail, planted
 from helpers.poolbox import Writer, made, must_be_good, opened_all, pool_device, pool_disk, sync_all
 from helpers.raw import BLOCK
@@ -214,6 +216,15 @@ def mistakes_are_told() -> None:
             assert "--pool farm" in str(error), error
         david("create", "x", "--size", "1T", "--pool", "farm")
         run("dmsetup", "remove", "x")
+
+
+@case
+def a_pool_is_not_looked_for_where_reads_give_old_memory() -> None:
+    """A read of null_blk without memory gives what its buffer had before, such as a pool's directory."""
+    with pool_device(4 * MIB) as device, null_block("size=64 queue_mode=0 power=1") as null:
+        known = pools.candidates()
+        assert device in known, (device, known)
+        assert null not in known, (null, known)
 
 
 @case

@@ -12,7 +12,7 @@ import resource
 import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from cases import case
@@ -30,6 +30,7 @@ from helpers.guest import (
     remove,
     run,
 )
+from helpers.nullblock import null_block
 from helpers.planted import must_fail, planted
 from helpers.raw import BLOCK
 from helpers.rulefiles import make
@@ -38,7 +39,6 @@ from helpers.timed import profile, timed_disk
 from helpers.units import GIB, KIB, MIB, TIB
 
 RWF_NOWAIT = os.RWF_NOWAIT
-CONFIGFS = "/sys/kernel/config"
 
 
 # Tables that are read-only
@@ -213,23 +213,9 @@ def requests_that_must_not_sleep_are_served_like_others() -> None:
         assert device_stats("mixed")["errors"] == 0
 
 
-@contextmanager
-def one_at_a_time() -> Iterator[str]:
+def one_at_a_time() -> AbstractContextManager[str]:
     """A disk of 64 MiB in memory that serves one request at a time, in a millisecond."""
-    run("modprobe", "-q", "null_blk", "nr_devices=0", ok=(0, 1))
-    if not os.path.ismount(CONFIGFS):
-        run("mount", "-t", "configfs", "configfs", CONFIGFS)
-    top = Path(CONFIGFS, "nullb", "one")
-    top.mkdir()
-    try:
-        words = "size=64 memory_backed=1 hw_queue_depth=1 irqmode=2 completion_nsec=1000000 power=1"
-        for name, value in (word.split("=") for word in words.split()):
-            (top / name).write_text(value)
-        # Some kernels name it as its directory here.
-        names = (top.name, f"nullb{(top / 'index').read_text().strip()}")
-        yield next(f"/dev/{name}" for name in names if Path("/sys/block", name).exists())
-    finally:
-        top.rmdir()
+    return null_block("size=64 memory_backed=1 hw_queue_depth=1 irqmode=2 completion_nsec=1000000 power=1")
 
 
 @contextmanager

@@ -30,9 +30,17 @@ def pool_name(path: str) -> str:
     return ""
 
 
-def _candidates() -> list[str]:
-    """Block devices to look at: not empty drives, nor fake disks, where a read takes modelled time."""
+def _majors(driver: str) -> set[str]:
+    """The major numbers of a driver of block devices (/proc/devices); it may have none."""
+    told = Path("/proc/devices").read_text().partition("Block devices:")[2]
+    return {number for number, name in map(str.split, told.strip().splitlines()) if name == driver}
+
+
+def candidates() -> list[str]:
+    """Block devices to look at: not empty drives, nor fake disks, where a read takes modelled time, nor
+    null_blk's, where a read gives what its buffer had before: a pool that is elsewhere, or was."""
     found = []
+    null = _majors("nullb")
     for entry in sorted(Path("/sys/class/block").iterdir()):
         try:
             if not int((entry / "size").read_text()):
@@ -41,6 +49,8 @@ def _candidates() -> list[str]:
             if uuid.exists() and uuid.read_text().startswith(dm.UUID):
                 continue
             number = (entry / "dev").read_text().strip()
+            if number.partition(":")[0] in null:
+                continue
         except (OSError, ValueError):  # gone meanwhile
             continue
         found.append(dm.device_node(number))
@@ -67,7 +77,7 @@ def find(pool: str) -> str:
         if not stat.S_ISBLK(mode) or not pool_name(pool):
             raise DeviceError(f"--pool {pool}: there is no pool on it; david pool create makes one")
         return pool
-    found = _uppermost([path for path in _candidates() if pool_name(path) == pool])
+    found = _uppermost([path for path in candidates() if pool_name(path) == pool])
     if len(found) > 1:
         raise DeviceError(f"--pool {pool}: {', '.join(found)} are called so; name the device")
     if not found:
