@@ -255,6 +255,7 @@ kunit: setup ## the same as KUnit, in the uml lab; TEST=rangetable
 	tests/kunit/run $(TEST)
 
 system: setup sim ## system tests, in both labs; CASES='store.*': of these only, in the uml lab
+	@$(MAKE) -s -C tools/store # in a lab nothing can be built in the tree
 	$(if $(CASES),$(DAVID) lab run --kind uml --timeout 3600 -- python3 tests/system/caserun.py $(CASES),\
 		$(VENV)/bin/pytest tests/system)
 
