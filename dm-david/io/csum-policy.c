@@ -27,11 +27,9 @@ void csum_policy_init(struct david *d)
 	d->owners.may_have_csums = d->csum.mode == CSUM_ON;
 }
 
-void csum_policy_watch(struct david *d, const struct bio *bio)
+void csum_policy_watch(struct david *d, sector_t first, unsigned int sectors)
 {
-	sector_t first = dm_target_offset(d->ti, bio->bi_iter.bi_sector);
-
-	if (d->csum.mode == CSUM_ON && (first | bio_sectors(bio)) % CSUM_SECTORS &&
+	if (d->csum.mode == CSUM_ON && (first | sectors) % CSUM_SECTORS &&
 	    !READ_ONCE(d->csum.is_misaligned)) {
 		WRITE_ONCE(d->csum.is_misaligned, true);
 		DMWARN("%s: checksums: a write at sector %llu is not of whole 4 KiB: all is kept",

@@ -48,8 +48,11 @@ enum csum_policy {
 /* In ctr, once the table line is parsed: set watch_btrfs and may_have_csums of d->owners. */
 void csum_policy_init(struct david *d);
 
-/* @bio would be squashed. With CSUM_ON, note if it is not made of whole units. Any context. */
-void csum_policy_watch(struct david *d, const struct bio *bio);
+/*
+ * A write of @sectors from the target's sector @first on would be squashed. With CSUM_ON, note if
+ * it is not made of whole units. Any context.
+ */
+void csum_policy_watch(struct david *d, sector_t first, unsigned int sectors);
 
 /*
  * The policy for a write to @top. If it is CSUM_IGNORE, the request itself (implicit-evidence.h)

@@ -165,6 +165,15 @@ static inline unsigned int block_sector_mask(const struct david *d)
 	return (1u << d->store->block_shift) - 1;
 }
 
+/* Of the target, the first of the request that its clone still has. */
+static inline sector_t io_first_sector(const struct david_io *io)
+{
+	sector_t sector = io->bio->bi_iter.bi_sector;
+
+	/* The module's own are made so. */
+	return io->at_end & END_INTERNAL ? sector : dm_target_offset(io->d->ti, sector);
+}
+
 static inline u64 io_first_block(const struct david_io *io)
 {
 	return io->iter.bi_sector >> io->d->store->block_shift;

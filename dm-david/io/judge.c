@@ -90,7 +90,7 @@ static noinline void judge_csum(struct david_io *io, struct bvec_iter from, unsi
 
 	if (judged->verdict != VERDICT_SQUASH)
 		return;
-	csum_policy_watch(io->d, io->bio);
+	csum_policy_watch(io->d, io_first_sector(io), bio_sectors(io->bio));
 	policy = csum_policy_at(io, from.bi_sector, bytes >> SECTOR_SHIFT);
 	if (policy == CSUM_IGNORE)
 		return;

@@ -214,8 +214,7 @@ blk_status_t share_compared(struct child_bio *child)
 
 void share_differs(struct david_io *io, const struct bvec_iter *part)
 {
-	sector_t first = dm_target_offset(io->d->ti, io->bio->bi_iter.bi_sector);
-	unsigned int done = (part->bi_sector - first) << SECTOR_SHIFT;
+	unsigned int done = (part->bi_sector - io_first_sector(io)) << SECTOR_SHIFT;
 	unsigned int left = io->bio->bi_iter.bi_size - done;
 
 	lockdep_assert_held(&io->d->store->lock);
@@ -228,7 +227,7 @@ void share_again(struct david_io *io)
 
 	io->unshared = UNSHARED;
 	io->iter = io->bio->bi_iter;
-	io->iter.bi_sector = dm_target_offset(io->d->ti, io->iter.bi_sector);
+	io->iter.bi_sector = io_first_sector(io);
 	io_advance(io, io->iter.bi_size - left);
 }
 
