@@ -45,6 +45,7 @@
  *	retained	a block that is kept from now on counts as exact data, as before
  *	spared	what is new takes the room that shared blocks need to be changed
  *	unflushed	what a disk has already is not written, though it has to be durable (FUA)
+ *	recounted	a request that is served again counts its blocks again
  * Requests that must not sleep have to find:
  *	refused	what the backing device refuses as it would sleep is refused
  * How fast an SSD reads what was there before its model has to show:

@@ -69,6 +69,7 @@ struct piece {
 #define END_PACK	BIT(6)	/* with END_INTERNAL: pack a block */
 #define END_TWIN	BIT(7)	/* its content may have been dropped elsewhere: twin.h */
 #define END_FAULT	BIT(8)	/* the modelled drive fails it: nothing was served */
+#define END_AGAIN	BIT(9)	/* served a second time, from share_again() on */
 
 /* A bio as it was before the backing device had it. */
 struct sent {
@@ -99,9 +100,8 @@ struct david_io {
 	sector_t first;			/* of the request: implicit counts from there */
 	/* Child bios and checksum fetches under way; plus 1 while somebody serves the request */
 	atomic_t pending;
-	/* Bytes to be served again, as another disk's block differs; UNSHARED: seek no other */
+	/* Bytes to be served again: share_differs(). With END_AGAIN: share_again() */
 	unsigned int unshared;
-#define UNSHARED	1u
 	blk_status_t status;
 	u16 at_end;
 	bool remapped;	/* the clone itself went to the backing device */
@@ -273,6 +273,9 @@ int io_go_on(struct david_io *io, struct stopwatch *timer, bool may_remap, enum 
 /* The register of crc32c (portable/crc.h) after the next @bytes from @iter on. Any context. */
 u32 io_crc32c(const struct bio *bio, struct bvec_iter iter, unsigned int bytes);
 
+/* How many of @blocks from @block on were counted before the request was served again. */
+u64 share_counted_blocks(const struct david_io *io, u64 block, u64 blocks);
+
 /* judge.c */
 
 /* The verdict on the whole blocks that are left, up to the first that differs. */
@@ -284,23 +287,39 @@ enum csum_policy csum_policy_of(const struct david_io *io, struct rt_range *r);
 void trace_verdict(const struct david *d, sector_t sector, u32 sectors, enum david_written written,
 		   enum david_evidence evidence);
 
+/*
+ * How many of @blocks from @block on were counted before. A block that the module writes for a twin
+ * was counted when its user wrote it.
+ */
+static inline u64 io_counted_blocks(const struct david_io *io, u64 block, u64 blocks)
+{
+	if (likely(!(io->at_end & (END_INTERNAL | END_AGAIN))))
+		return 0;
+	return io->at_end & END_INTERNAL ? blocks : share_counted_blocks(io, block, blocks);
+}
+
 /* Count @blocks of @span as written, and trace them. */
 static inline void io_count_blocks(struct david_io *io, const struct span *span, u64 blocks)
 {
 	struct stats __percpu *stats = io->d->store->stats;
 	enum david_written written = DAVID_WRITTEN_KEPT;
+	u64 start = span->r.start, counted;
 
 	BUILD_BUG_ON((int)RT_FILL != (int)DAVID_WRITTEN_FILL ||
 		     (int)RT_SQUASHED != (int)DAVID_WRITTEN_SQUASHED);
-	/* A block that the module writes for a twin was counted when its user wrote it. */
-	if (unlikely(io->at_end & END_INTERNAL))
-		return;
+	counted = io_counted_blocks(io, start, blocks);
+	if (unlikely(counted)) {
+		start += counted;
+		blocks -= counted;
+		if (!blocks)
+			return;
+	}
 	if (span->r.kind != RT_STORED)
 		written = (enum david_written)span->r.kind;
 	this_cpu_add(stats->evidence[span->evidence], blocks);
 	this_cpu_add(stats->verdict[written], blocks);
 	if (trace_david_verdict_enabled())
-		trace_verdict(io->d, span->r.start << io->d->store->block_shift,
+		trace_verdict(io->d, start << io->d->store->block_shift,
 			      blocks << io->d->store->block_shift, written, span->evidence);
 }
 
@@ -408,7 +427,10 @@ enum served write_shared_part(struct david_io *io, const struct rt_range *r, uns
 blk_status_t share_compared(struct child_bio *child);
 /* It is not: serve the request again from @part on, once all else is done. store->lock is held. */
 void share_differs(struct david_io *io, const struct bvec_iter *part);
-/* Begin to serve it again. */
+/*
+ * Begin to serve it again, and seek no other disk's blocks. io->unshared is from now on what was
+ * left to serve of it: what is before that was counted.
+ */
 void share_again(struct david_io *io);
 /* The request read @piece into its part @iter. It still has its range lock. */
 void share_read(struct david_io *io, const struct piece *piece, struct bvec_iter iter);

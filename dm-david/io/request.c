@@ -19,7 +19,7 @@ void io_put(struct david_io *io)
 {
 	if (!atomic_dec_and_test(&io->pending))
 		return;
-	if (unlikely(io->unshared > UNSHARED) && !io->status)
+	if (unlikely(io->unshared && !(io->at_end & END_AGAIN)) && !io->status)
 		share_again(io);
 	if (io->iter.bi_size && !io->status) {
 		io_queue(io);

@@ -225,10 +225,20 @@ void share_again(struct david_io *io)
 {
 	unsigned int left = io->unshared;
 
-	io->unshared = UNSHARED;
+	io->unshared = INJECTED(recounted) ? io->bio->bi_iter.bi_size : io->iter.bi_size;
+	io->at_end |= END_AGAIN;
 	io->iter = io->bio->bi_iter;
 	io->iter.bi_sector = io_first_sector(io);
 	io_advance(io, io->iter.bi_size - left);
+}
+
+u64 share_counted_blocks(const struct david_io *io, u64 block, u64 blocks)
+{
+	unsigned int done = io->bio->bi_iter.bi_size - io->unshared;
+	sector_t end = io_first_sector(io) + (done >> SECTOR_SHIFT);
+
+	end >>= io->d->store->block_shift;
+	return end > block ? min_t(u64, end - block, blocks) : 0;
 }
 
 void share_read(struct david_io *io, const struct piece *piece, struct bvec_iter iter)

@@ -42,6 +42,7 @@ static enum served write_exact(struct david_io *io, struct stopwatch *timer, boo
 	gfp_t gfp = io_gfp(io);
 	struct piece piece;
 	enum served served;
+	u64 blocks;
 
 	r.kind = RT_STORED;
 	r.len = min_t(u64, r.len, CSUM_BATCH * CSUM_UNIT / store->block_size);
@@ -72,8 +73,9 @@ static enum served write_exact(struct david_io *io, struct stopwatch *timer, boo
 		piece_abort(store, &piece);
 		return served;
 	}
-	this_cpu_add(store->stats->evidence[span->evidence], piece.blocks);
-	this_cpu_add(store->stats->verdict[DAVID_WRITTEN_EXACT], piece.blocks);
+	blocks = piece.blocks - io_counted_blocks(io, piece.block, piece.blocks);
+	this_cpu_add(store->stats->evidence[span->evidence], blocks);
+	this_cpu_add(store->stats->verdict[DAVID_WRITTEN_EXACT], blocks);
 	return served;
 }
 
@@ -156,7 +158,7 @@ static __always_inline enum served write_kept(struct david_io *io, struct stopwa
 	struct store *store = io->d->store;
 	enum served served;
 
-	if (unlikely(store->share) && io->unshared != UNSHARED)
+	if (unlikely(store->share) && !(io->at_end & END_AGAIN))
 		return write_shared(io, timer, may_remap, piece);
 	served = piece_place(io, piece, io_gfp(io));
 	if (served != SERVED)
@@ -365,7 +367,7 @@ static enum served write_part(struct david_io *io, struct stopwatch *timer, unsi
 		}
 	}
 	stopwatch_account(timer, DAVID_CPU_IO);
-	if (!zeroes && (served == SERVED || served == SERVED_REMAPPED)) {
+	if (!zeroes && !counted && (served == SERVED || served == SERVED_REMAPPED)) {
 		this_cpu_inc(store->stats->evidence[judged.evidence]);
 		this_cpu_inc(store->stats->verdict[written]);
 		if (trace_david_verdict_enabled())

@@ -120,6 +120,58 @@ def blocks_that_change_under_others_are_found() -> None:
             live_alike()
 
 
+def look_alike(disks: dict[str, int], block: int) -> bytes:
+    """What the index believes to be at `block` of the first disk, though it is not any more."""
+    fd = disks["a"]
+    content = some(block)
+    raw.write(fd, content, block * BLOCK)
+    raw.write(fd, content[::-1][:SECTOR], block * BLOCK)
+    raw.must_read(fd, content[::-1][:SECTOR] + content[SECTOR:], block * BLOCK)
+    return content
+
+
+def written(name: str) -> tuple[int, int]:
+    """Blocks, by what became of them, and by the evidence."""
+    figures = device_stats(name)
+    by_evidence: dict[str, int] = figures["evidence"]  # type: ignore[assignment]
+    by_kind: dict[str, int] = figures["written"]  # type: ignore[assignment]
+    return sum(by_kind.values()), sum(by_evidence.values())
+
+
+def count_what_is_served_again() -> None:
+    """Of each request some block seems to be another disk's: all behind it is served twice."""
+    rng = random.Random(9)
+    with pool_device(16 * MIB, share=True) as device, opened_all(device, NAMES) as fds:
+        for number in range(40):
+            blocks, at = rng.randrange(2, 60), rng.randrange(8)
+            whole = [some(1000 * (number + 1) + each) for each in range(blocks)]
+            for each in rng.sample(range(blocks), min(blocks, rng.choice((1, 1, 3)))):
+                whole[each] = look_alike(fds, 100 * number + each)
+            # It begins and ends within a block: these parts are counted, too.
+            data = b"".join(whole)[at * SECTOR :]
+            sectors = rng.choice((0, 3))
+            data += some(5000)[: sectors * SECTOR]
+            before = written("b")
+            raw.write(fds["b"], data, 100 * number * BLOCK + at * SECTOR)
+            raw.must_read(fds["b"], data, 100 * number * BLOCK + at * SECTOR)
+            after = written("b")
+            more = (after[0] - before[0], after[1] - before[1])
+            wanted = blocks + bool(sectors)
+            if more != (wanted, wanted):
+                raise Failed(f"request {number}: {more} blocks counted, {wanted} were written")
+
+
+@case
+def a_block_that_is_served_again_is_counted_once() -> None:
+    count_what_is_served_again()
+
+
+@case(planted=True)
+def blocks_that_are_counted_twice_are_found() -> None:
+    with planted("recounted"), must_fail():
+        count_what_is_served_again()
+
+
 @case(cpus=True)
 def writers_at_once_find_each_others_blocks() -> None:
     """Each thread has a disk, and all write the same."""
