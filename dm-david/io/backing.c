@@ -353,9 +353,9 @@ static __always_inline enum served piece_find_place(struct david_io *io, struct 
 	struct david *d = io->d;
 	struct store *store = d->store;
 	struct rt_range r __uninit;
+	bool was_low, refused;
 	unsigned long flags;
 	int notices = 0;
-	bool was_low;
 	u64 hint;
 
 	spin_lock_irqsave(&store->lock, flags);
@@ -374,9 +374,10 @@ static __always_inline enum served piece_find_place(struct david_io *io, struct 
 	if (!piece->commit) {
 		if (unlikely(store->exact))
 			exact_replace(d, piece);
-		spin_unlock_irqrestore(&store->lock, flags);
 		/* A new piece needs a reservation, which checks no_updates. */
-		return unlikely(store->no_updates) ? io_fail(io, BLK_STS_IOERR) : SERVED;
+		refused = store->no_updates;
+		spin_unlock_irqrestore(&store->lock, flags);
+		return unlikely(refused) ? io_fail(io, BLK_STS_IOERR) : SERVED;
 	}
 	if (!store_reserve(store, RT_STORED, gfp, &flags)) {
 		spin_unlock_irqrestore(&store->lock, flags);

@@ -324,8 +324,9 @@ static enum served write_part(struct david_io *io, struct stopwatch *timer, unsi
 	enum served served;
 	struct rt_range r;
 	bool zeroes = bio_op(io->bio) == REQ_OP_WRITE_ZEROES;
+	bool counted = io->at_end & END_AGAIN && io->iter.bi_size > io->unshared;
 
-	if (unlikely(store->no_updates))
+	if (unlikely(READ_ONCE(store->no_updates)))
 		return io_fail(io, BLK_STS_IOERR);
 	if (!zeroes)
 		judge_part(io, bytes, &judged);
