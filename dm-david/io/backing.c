@@ -429,28 +429,37 @@ enum served lock_and_send(struct david_io *io, struct stopwatch *timer)
 /* Device-mapper's own mempool has as many of our per-bio data as we have child bios. */
 static const long pool_bytes = MIN_CHILDREN * (sizeof(struct child_bio) + sizeof(struct david_io) +
 					   BIO_MAX_VECS * sizeof(struct bio_vec)) +
-			       MIN_BOUNCES * PAGE_SIZE;
+			       MIN_BOUNCES * PAGE_SIZE + sizeof(struct david_io) + PAGE_SIZE;
 
+static void pools_exit(struct david *d)
+{
+	mempool_exit(&d->twin_pages);
+	mempool_exit(&d->requests);
+	mempool_exit(&d->bounces);
+	bioset_exit(&d->child_bios);
+}
+
+/*
+ * A request of the module's own waits for another one's element only while that one is served,
+ * and that one waits for none. Who has a page for twins waits for such a request.
+ */
 int david_pools_init(struct david *d)
 {
-	int r;
+	int r = bioset_init(&d->child_bios, MIN_CHILDREN, offsetof(struct child_bio, bio),
+			    BIOSET_NEED_BVECS) ?:
+		mempool_init_page_pool(&d->bounces, MIN_BOUNCES, 0) ?:
+		mempool_init_kmalloc_pool(&d->requests, 1, sizeof(struct david_io)) ?:
+		mempool_init_page_pool(&d->twin_pages, 1, 0);
 
-	r = bioset_init(&d->child_bios, MIN_CHILDREN, offsetof(struct child_bio, bio),
-			BIOSET_NEED_BVECS);
 	if (r)
-		return r;
-	r = mempool_init_page_pool(&d->bounces, MIN_BOUNCES, 0);
-	if (r) {
-		bioset_exit(&d->child_bios);
-		return r;
-	}
-	atomic64_add(pool_bytes, &d->store->figures->pool_bytes);
-	return 0;
+		pools_exit(d);
+	else
+		atomic64_add(pool_bytes, &d->store->figures->pool_bytes);
+	return r;
 }
 
 void david_pools_exit(struct david *d)
 {
 	atomic64_sub(pool_bytes, &d->store->figures->pool_bytes);
-	mempool_exit(&d->bounces);
-	bioset_exit(&d->child_bios);
+	pools_exit(d);
 }

@@ -77,6 +77,8 @@ struct david {
 
 	struct bio_set child_bios;	/* struct child_bio */
 	mempool_t bounces;		/* pages, for less than a block */
+	mempool_t requests;		/* of the module's own: struct david_io */
+	mempool_t twin_pages;		/* of whoever writes RAW content where it was dropped */
 	struct workqueue_struct *wq;	/* requests that had to wait, and events */
 	/* Bounce pages to be written back: they must not wait for those that wait for pages. */
 	struct workqueue_struct *rmw_wq;	/* NULL where nobody needs it */
@@ -127,7 +129,7 @@ int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 			   struct pack_step *step);
 
-/* The same: @bytes are read into @page, or written from there. @page is of kmalloc(). */
+/* The same: @bytes are read into @page, or written from there. @page is in the kernel's own map. */
 int david_internal_page(struct david *d, void *page, sector_t sector, u32 bytes, blk_opf_t op);
 /* The same of one block. */
 int david_internal_block(struct david *d, void *page, u64 block, blk_opf_t op);

@@ -31,7 +31,6 @@
  */
 #include "io.h"
 
-#include <linux/slab.h>
 #include "../base/inject.h"
 #include "../owner/stack.h"
 #include "twin.h"
@@ -404,12 +403,10 @@ static void internal_endio(struct bio *bio)
 int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 			   struct pack_step *step)
 {
-	struct david_io *io = kmalloc(sizeof(*io), GFP_NOIO);
+	struct david_io *io = mempool_alloc(&d->requests, GFP_NOIO);
 	struct stopwatch timer;
 	int result;
 
-	if (!io)
-		return -ENOMEM;
 	bio->bi_iter.bi_sector = sector;
 	bio->bi_private = io;
 	bio->bi_end_io = internal_endio;
@@ -438,7 +435,7 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 	if (result == DM_MAPIO_REMAPPED)
 		submit_bio_noacct(bio);
 	wait_for_completion_io(&io->done);
-	kfree(io);
+	mempool_free(io, &d->requests);
 	return blk_status_to_errno(bio->bi_status);
 }
 

@@ -3,7 +3,6 @@
 #include "twin.h"
 
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include "../base/inject.h"
 #include "../portable/crc.h"
 #include "../store/twins.h"
@@ -148,13 +147,13 @@ static void finish_work(struct work_struct *work)
 	struct david_io *io = container_of(work, struct david_io, work);
 	unsigned int noio = memalloc_noio_save();
 	struct david *d = io->d;
-	void *page = kmalloc(d->store->block_size, GFP_KERNEL);
-	int error = page ? 0 : -ENOMEM;
+	struct page *page = mempool_alloc(&d->twin_pages, GFP_NOIO);
+	int error = 0;
 	u64 block;
 
 	for (block = io->lock.start; !error && block <= io->lock.last; block++)
-		error = twin_spread(d, page, block);
-	kfree(page);
+		error = twin_spread(d, page_address(page), block);
+	mempool_free(page, &d->twin_pages);
 	memalloc_noio_restore(noio);
 	if (error)
 		pr_warn_ratelimited("dm-david: RAW content cannot be stored where it was dropped (error %d): a deduplicated RAW file may lose it\n",

@@ -33,6 +33,7 @@ from helpers.failing import (
 from helpers.filesystems import TOOLS
 from helpers.guest import (
     Failed,
+    david,
     device_stats,
     dm,
     fake_disk,
@@ -265,6 +266,44 @@ def failing_allocations_delay_but_lose_nothing() -> None:
             assert not device_stats("poor")["errors"], "requests failed for want of memory"
             print(f"{classify}: {failed.times} allocations failed", flush=True)
             assert failed.times, f"{classify}, {waiting}: no allocation failed: the test tests nothing"
+
+
+@contextmanager
+def no_memory_for(function: str) -> Iterator[Injected]:
+    """None at all where this function of the module is on the stack."""
+    lines = (line.split() for line in open("/proc/kallsyms") if line.endswith("[dm_david]\n"))
+    places = sorted((int(words[0], 16), words[2]) for words in lines if words[1] in "tT")
+    found = [number for number, (_, name) in enumerate(places) if name == function]
+    if len(found) != 1:
+        raise Failed(f"{len(found)} functions of the module are called {function}")
+    start, end = places[found[0]][0], places[found[0] + 1][0]
+    values = {"require-start": hex(start), "require-end": hex(end)}
+    with injected(INJECTORS, {**values, "ignore-gfp-wait": "N", "min-order": "0"}, 100) as failed:
+        yield failed
+
+
+@case(debug=True)
+def without_memory_raw_content_is_stored_where_it_was_dropped() -> None:
+    """The write waits for that, and reclaim may wait for the write."""
+    need_injection()
+    content = random.Random(11).randbytes(MIB)
+    with loop_disk(900 * MIB) as dev, fake_disk("poor", 4 * GIB, dev) as disk:
+        run("mkfs.xfs", "-q", disk)
+        with mounted(disk, "xfs") as top:
+            for name in ("raw", "no"):
+                os.mkdir(f"{top}/{name}")
+            david("raw", "add", "poor", f"{top}/raw")
+            Path(f"{top}/no/a").write_bytes(content)
+            os.sync()
+            with no_memory_for("finish_work") as failed:
+                Path(f"{top}/raw/b").write_bytes(content)
+                os.sync()
+            said = run("xfs_io", "-c", f"dedupe {top}/no/a 0 0 {MIB}", f"{top}/raw/b")
+            assert f"deduped {MIB}/{MIB}" in said, said
+        with mounted(disk, "xfs") as top:
+            at = raw.first_difference(Path(f"{top}/raw/b").read_bytes(), content)
+    assert failed.times, "no allocation failed: the test tests nothing"
+    assert at < 0, f"the RAW file has other content at {at}"
 
 
 @case(complaints="Call Trace", debug=True)
