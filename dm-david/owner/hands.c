@@ -15,6 +15,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/block.h>
 #include "../base/inject.h"
+#include "../base/plantedio.h"
 #include "hear.h"
 
 #define SLOT_BITS	17
@@ -256,12 +257,14 @@ static bool hands_begin_to_hear(void)
 	return issued;
 }
 
-void hands_watch(void)
+void hands_watch(struct block_device *backing)
 {
 	unsigned int noio = memalloc_noio_save(), i;
 	atomic_t *made;
 
 	mutex_lock(&watch_lock);
+	if (INJECTED(overio))
+		planted_read(backing);
 	if (slots)
 		goto out;
 	made = kvcalloc(1 << SLOT_BITS, sizeof(*made), GFP_KERNEL);

@@ -24,6 +24,7 @@
 #include <linux/types.h>
 
 struct bio;
+struct block_device;
 struct page;
 
 /* Requests under way; 1 more before hands_watch(). Not for others: hands_have(). */
@@ -31,10 +32,10 @@ extern atomic_t hands_busy;
 
 /*
  * Begin to hear of requests: before the first fake disk can have a file system. Until then, and if
- * it fails, every page is in somebody's hands. To be called for each target. Sleeps; takes no lock
- * but its own.
+ * it fails, every page is in somebody's hands. To be called for each target, whose @backing device
+ * only a planted bug looks at. Sleeps; takes no lock but its own.
  */
-void hands_watch(void);
+void hands_watch(struct block_device *backing);
 
 /* No target is left. Sleeps. */
 void hands_exit(void);

@@ -331,7 +331,7 @@ static int make_witnesses(struct david *d)
 	}
 	if (d->classify == CLASSIFY_EXPLICIT)
 		d->watch_below = FS_SUPERS_END;
-	hands_watch();
+	hands_watch(d->dev->bdev);
 	r = stack_end_trails(disk_devt(disk), d->mode != DAVID_MODE_MODEL_ONLY);
 	if (r) {
 		d->ti->error = "Not enough memory for what lies below";

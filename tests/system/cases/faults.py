@@ -360,7 +360,7 @@ def suspend_reload_and_remove_with_io_in_flight_under_faults() -> None:
 
 # Locks that are never held over I/O: kernels with lockdep look at that (dm-david/target/iolocks.c).
 
-WITHOUT_IO = {"stores_lock", "pools_lock", "devices_lock", "&d->mode_lock", "david_message"}
+WITHOUT_IO = {"stores_lock", "pools_lock", "devices_lock", "watch_lock", "&d->mode_lock", "david_message"}
 
 
 @case(complaints=".", debug=True, planted=True)
