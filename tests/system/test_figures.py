@@ -25,6 +25,10 @@ SIM = {
         Part(writes=40, rate=80_000, flush=9, span=1 << 33),
         Part(size=65536, writes=100, order="sequential", rate=400_000, start=1 << 34, span=1 << 30),
     ), count=400, warm=50, every=100),
+    "drive with bad blocks": Asked(PLAIN, (
+        Part(rate=80_000, span=1 << 33),
+        Part(writes=100, rate=100_000, start=1 << 34, flush=9),
+    ), count=400, warm=50, every=100, options=("read_retry_time=300us",), bad=range(0, 4_000_000)),
     "drive with caches": Asked("toshiba-p300-3tb", (
         Part(writes=20, rate=100_000, flush=30, span=1 << 27),
         Part(writes=100, rate=300_000, start=1 << 40, span=1 << 15),
@@ -48,7 +52,8 @@ SIM_IDLE = {
     **dict.fromkeys((f"jobs.*.members.*.drive_ns.{name}" for name in ("seek", "rotation", "flush", "map")),
                     "tests/unit/array-parts-check.c"),
     **dict.fromkeys(("jobs.*.members.*.drive_ns.fault", "jobs.*.drive_ns.fault"), "tests/unit/fault-test.c"),
-    "jobs.*.failed": "tests/unit/bench",
+    **dict.fromkeys(("jobs.*.failed_flushes", "jobs.*.writes.failed", "jobs.*.writes.failed_mean_us"),
+                    "tests/unit/bench"),
     "jobs.*.drive_ns.map": "tests/unit/profiles-check.c",
     "jobs.*.buffer_waits": "tests/unit/solid-test.c",
 }

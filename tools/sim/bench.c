@@ -36,6 +36,9 @@ static const char usage[] =
 "  --no-doubts         end with the job's last request; do not ask what its figures leave out\n"
 "  -h, --help          this text\n"
 "\n"
+"The exit status is 2 if a job's figures are not to be believed: reads of what was never written,\n"
+"\"steady\" without a steady rate, requests that failed, or faults that no request met.\n"
+"\n"
 "A job's words, with what holds without them; \"+\" joins parts that run at the same time:\n";
 
 struct arguments {
@@ -52,6 +55,7 @@ struct arguments {
 	bool json;
 	bool no_doubts;
 	bool keep_flash;
+	bool refuted;		/* out: some job's figures are not to be believed */
 };
 
 struct named_job {
@@ -60,6 +64,8 @@ struct named_job {
 };
 
 static const char command[] = "david-sim bench";
+
+#define NOT_BELIEVABLE	2	/* an exit status: done, and not to be believed */
 
 /* Between words a tab is a blank. */
 static void blank_tabs(char *words)
@@ -211,10 +217,12 @@ static void print_quantiles(const u64 *times, u64 n)
 static void print_figures(const char *name, const struct job_figures *f, double seconds)
 {
 	printf("\"%s\": {\"requests\": %llu, \"per_s\": %.4f, \"mb_s\": %.5f, \"mean_us\": %.3f, ",
-	       name, (unsigned long long)f->requests, per(f->requests, seconds),
-	       per(f->bytes / 1e6, seconds), per(f->ns / 1e3, f->requests));
-	printf("\"max_us\": %.3f, \"hits\": %.5f, \"cached\": %.5f", f->most / 1e3,
-	       per(f->hits, f->requests), per(512.0 * f->cached, f->bytes));
+	       name, (unsigned long long)f->requests, per(job_served(f), seconds),
+	       per(f->bytes / 1e6, seconds), per(f->ns / 1e3, job_served(f)));
+	printf("\"max_us\": %.3f, \"hits\": %.5f, \"cached\": %.5f, ", f->most / 1e3,
+	       per(f->hits, job_served(f)), per(512.0 * f->cached, f->bytes));
+	printf("\"failed\": %llu, \"failed_mean_us\": %.3f", (unsigned long long)f->failed,
+	       per(f->failed_ns / 1e3, f->failed));
 	if (f->times) {
 		printf(", ");
 		print_quantiles(f->times, f->nr_times);
@@ -278,9 +286,10 @@ static void job_print_json(const char *name, const char *text, const struct job 
 	print_quantiles(result->times, result->nr_times);
 	printf(",\n  \"warmed\": %llu", (unsigned long long)result->warmed);
 	printf(",\n  \"failed\": %llu", (unsigned long long)result->all.failed);
-	printf(",\n  \"flushes\": %llu, \"flush_mean_us\": %.3f, \"state_bytes\": %llu",
-	       (unsigned long long)result->flushes, per(result->flush_ns / 1e3, result->flushes),
-	       (unsigned long long)result->state);
+	printf(",\n  \"flushes\": %llu, \"failed_flushes\": %llu, \"flush_mean_us\": %.3f",
+	       (unsigned long long)result->flushes, (unsigned long long)result->failed_flushes,
+	       per(result->flush_ns / 1e3, result->flushes - result->failed_flushes));
+	printf(", \"state_bytes\": %llu", (unsigned long long)result->state);
 	printf(",\n  ");
 	target_print_sums(stdout, &result->drive);
 }
@@ -321,7 +330,7 @@ static void print_marks(const struct job_result *result)
 		const struct job_mark *last = i ? mark - 1 : &result->begin;
 
 		printf("%s{\"per_s\": %.1f, ", i ? ",\n   " : "",
-		       per(mark->requests - last->requests, (mark->ns - last->ns) / 1e9));
+		       per(mark->served - last->served, (mark->ns - last->ns) / 1e9));
 		print_amplification(mark->solid.host_pages - last->solid.host_pages,
 				    mark->solid.moved_pages - last->solid.moved_pages);
 		printf("}");
@@ -334,10 +343,18 @@ static void job_print_text(const char *name, const struct job_result *result)
 	double seconds = result->ns / 1e9;
 
 	printf("%10.2f %10.3f %12.1f %12.1f %12.1f %6.1f  %s\n",
-	       per(result->all.requests, seconds), per(result->all.bytes / 1e6, seconds),
-	       per(result->all.ns / 1e3, result->all.requests),
+	       per(job_served(&result->all), seconds), per(result->all.bytes / 1e6, seconds),
+	       per(result->all.ns / 1e3, job_served(&result->all)),
 	       quantile_us(result->times, result->nr_times, 990), result->all.most / 1e3,
-	       100 * per(result->all.hits, result->all.requests), name);
+	       100 * per(result->all.hits, job_served(&result->all)), name);
+}
+
+static void print_failed(const struct job_figures *all)
+{
+	if (all->failed)
+		printf("%llu of %llu requests failed, after a mean of %.1f us\n",
+		       (unsigned long long)all->failed, (unsigned long long)all->requests,
+		       per(all->failed_ns / 1e3, all->failed));
 }
 
 static bool has_controls(const char *text)
@@ -382,8 +399,11 @@ static void warn_of_doubts(const struct named_job *named, const struct doubt *do
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", named->name, doubts[i].text);
 }
 
-/* The limits of media and interface are printed of a disk only. */
-static void print_result(const struct arguments *args, const struct profile *profile,
+/*
+ * The limits of media and interface are printed of a disk only. Returns whether the figures are not
+ * to be believed.
+ */
+static bool print_result(const struct arguments *args, const struct profile *profile,
 			 const struct named_job *named, const char *text,
 			 const struct job_result *result)
 {
@@ -399,14 +419,11 @@ static void print_result(const struct arguments *args, const struct profile *pro
 		nr_doubts = job_doubts(&named->job, result, &limits, doubts);
 	if (!args->json) {
 		job_print_text(named->name, result);
-		if (result->all.failed)
-			printf("%llu of %llu requests failed\n",
-			       (unsigned long long)result->all.failed,
-			       (unsigned long long)result->all.requests);
+		print_failed(&result->all);
 		warn_of_doubts(named, doubts, nr_doubts);
 		if (args->array)
 			array_print_text(stdout, result->members, args->setup.layout.members);
-		return;
+		return doubts_refute(doubts, nr_doubts);
 	}
 	job_print_json(named->name, text, &named->job, result);
 	if (result->has_solid)
@@ -420,10 +437,11 @@ static void print_result(const struct arguments *args, const struct profile *pro
 	if (!args->no_doubts)
 		print_doubts(doubts, nr_doubts);
 	printf("}");
+	return doubts_refute(doubts, nr_doubts);
 }
 
 /* @flash: an SSD's map, as the job finds it; with --keep-flash then as the job has left it. */
-static int run_job(const struct arguments *args, const struct profile *profile,
+static int run_job(struct arguments *args, const struct profile *profile,
 		   const struct profile *whole, const struct named_job *named,
 		   const struct job *before, struct ftl **flash, bool first)
 {
@@ -446,7 +464,8 @@ static int run_job(const struct arguments *args, const struct profile *profile,
 	}
 	if (args->json && !first)
 		printf(" ,\n");
-	print_result(args, profile, named, text, &result);
+	if (print_result(args, profile, named, text, &result))
+		args->refuted = true;
 	free(text);
 	if (args->keep_flash) {
 		ftl_destroy(*flash);
@@ -581,7 +600,7 @@ int bench_main(int argc, char **argv)
 	if (!r && args->fault_text)
 		r = parse_faults(args, &profile);
 	if (!r)
-		r = run_jobs(args, &profile);
+		r = run_jobs(args, &profile) ?: args->refuted ? NOT_BELIEVABLE : 0;
 	profile_free(&profile);
 	while (args && args->jobs.nr)
 		free(args->jobs.texts[--args->jobs.nr]);

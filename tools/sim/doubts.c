@@ -23,6 +23,8 @@ const char *doubt_name(enum doubt_kind kind)
 		[DOUBT_ERASED_FLASH] = "erased_flash",
 		[DOUBT_TREND] = "trend",
 		[DOUBT_UNSTEADY] = "unsteady",
+		[DOUBT_FAILED] = "failed",
+		[DOUBT_UNMET_FAULTS] = "unmet_faults",
 	};
 
 	return names[kind];
@@ -85,7 +87,7 @@ static void doubt_left(struct doubts *doubts, const struct job_result *result)
 	else if (share >= LEAST)
 		doubts_add(doubts, DOUBT_CACHED_WRITES, share,
 			   "a cache took the writes: to empty it afterwards took %.4g s, beside %.4g s; with that it is %.1f requests a second (count more, or say steady or drain)",
-			   left / 1e9, result->ns / 1e9, result->all.requests * 1e9 / all);
+			   left / 1e9, result->ns / 1e9, job_served(&result->all) * 1e9 / all);
 }
 
 static void doubt_writes(struct doubts *doubts, const struct job *job,
@@ -123,7 +125,7 @@ static double empty_share(const struct job *job, const struct job_result *result
 	for (i = 0; job->nr_parts > 1 && i < job->nr_parts; i++) {
 		const struct job_figures *part = &result->part_op[i][DISK_READ];
 
-		share = part->hits / fmax(part->requests, 1) -
+		share = part->hits / fmax(job_served(part), 1) -
 			512.0 * part->cached / fmax(part->bytes, 1);
 		most = fmax(most, fmin(share, 4096 * empty / fmax(part->bytes, 1)));
 	}
@@ -143,7 +145,7 @@ static double hit_share(const struct job *job, const struct job_result *result)
 		const struct job_figures *part = &result->part_op[i][DISK_READ];
 
 		if (job->parts[i].order == JOB_RANDOM && !result->has_solid)
-			most = fmax(most, part->hits / fmax(part->requests, 1));
+			most = fmax(most, part->hits / fmax(job_served(part), 1));
 	}
 	return most;
 }
@@ -272,7 +274,8 @@ static void doubt_trend(struct doubts *doubts, const struct job *job,
 static void doubt_steady(struct doubts *doubts, const struct job *job,
 			 const struct job_result *result)
 {
-	double rate = job->count * 1e9 / fmax(result->ns, 1);
+	u64 flushes = result->flushes - result->failed_flushes;
+	double rate = (job_served(&result->all) + flushes) * 1e9 / fmax(result->ns, 1);
 
 	if (result->level && fabs(rate / result->before - 1) >= LEAST)
 		doubts_add(doubts, DOUBT_UNSTEADY, rate / result->before - 1,
@@ -282,6 +285,59 @@ static void doubt_steady(struct doubts *doubts, const struct job *job,
 		doubts_add(doubts, DOUBT_UNSTEADY, 1,
 			   "after %llu requests the rate was not level, or the caches not full: the job was counted all the same",
 			   (unsigned long long)result->warmed);
+}
+
+/* Of all flushes, or of the reads or the writes of a part: most that failed, and @which. */
+static double failed_share(const struct job *job, const struct job_result *result,
+			   const char **which)
+{
+	double most = result->failed_flushes / fmax(result->flushes, 1), share;
+	u32 i, op;
+
+	*which = "flushes";
+	for (i = 0; i < job->nr_parts; i++)
+		for (op = DISK_READ; op <= DISK_WRITE; op++) {
+			const struct job_figures *part = &result->part_op[i][op];
+
+			share = part->failed / fmax(part->requests, 1);
+			if (share < most || !part->failed)
+				continue;
+			most = share;
+			*which = op == DISK_READ ? "reads" : "writes";
+		}
+	return most;
+}
+
+static void doubt_faults(struct doubts *doubts, const struct job *job,
+			 const struct job_result *result)
+{
+	const char *which;
+	double share = failed_share(job, result, &which);
+
+	if (share >= LEAST)
+		doubts_add(doubts, DOUBT_FAILED, share,
+			   "%.0f %% of the %s%s failed, and the figures are of what did not (fewer faults, another age of the drive, or count less)",
+			   100 * share, which, job->nr_parts > 1 ? " of a part of the job" : "");
+	if (result->has_faults && !result->faults_met && !result->all.failed)
+		doubts_add(doubts, DOUBT_UNMET_FAULTS, 1,
+			   "no request met a fault: the figures are of a healthy drive (other places or another age of the faults, or count more)");
+}
+
+/* What was not asked for: no flash, no steady rate, failures, or a drive that did not fail. */
+bool doubts_refute(const struct doubt *doubts, u32 nr)
+{
+	static const bool refutes[DOUBT_NR] = {
+		[DOUBT_EMPTY_READS] = true,
+		[DOUBT_UNSTEADY] = true,
+		[DOUBT_FAILED] = true,
+		[DOUBT_UNMET_FAULTS] = true,
+	};
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (refutes[doubts[i].kind])
+			return true;
+	return false;
 }
 
 u32 job_doubts(const struct job *job, const struct job_result *result,
@@ -294,7 +350,9 @@ u32 job_doubts(const struct job *job, const struct job_result *result,
 	doubt_rate(&found, result, limits);
 	doubt_empty(&found, job, result);
 	doubt_erased(&found, result, limits);
-	doubt_trend(&found, job, result);
+	doubt_faults(&found, job, result);
+	if (doubts_lack(&found, DOUBT_FAILED))
+		doubt_trend(&found, job, result);
 	doubt_steady(&found, job, result);
 	return found.nr;
 }

@@ -56,6 +56,7 @@ struct run {
 	u64 now;
 	u64 sent;
 	u64 done;
+	u64 failed;			/* of these, flushes included */
 	u64 warm;			/* requests that are not counted */
 	u64 window;			/* requests */
 	u64 warm_window;
@@ -64,6 +65,7 @@ struct run {
 	struct media_mark media_begin;	/* of the requests that are counted */
 	struct ftl *flash;		/* NULL: the disk's own */
 	struct faults *faults;		/* NULL: none */
+	u64 faults_before;		/* what they had done when counting began */
 	u64 begin;			/* time of the last completion that is not counted */
 	struct job_result *result;
 	struct array_member_figures before[ARRAY_MEMBERS];	/* at that time */
@@ -266,9 +268,13 @@ static void job_count(struct job_figures *figures, const struct disk_request *re
 	u64 ns = request->completion - request->arrival;
 
 	figures->requests++;
-	figures->bytes += request->fault == FAULT_NONE ? request->sectors * 512ULL : 0;
+	if (request->fault != FAULT_NONE) {
+		figures->failed++;
+		figures->failed_ns += ns;
+		return;
+	}
+	figures->bytes += request->sectors * 512ULL;
 	figures->hits += request->parts.hit;
-	figures->failed += request->fault != FAULT_NONE;
 	figures->cached += request->parts.cached;
 	figures->ns += ns;
 	figures->most = max(figures->most, ns);
@@ -294,15 +300,20 @@ static void mark(struct run *run)
 	struct job_mark *mark = &run->result->marks[run->result->nr_marks++];
 
 	mark->ns = run->result->ns;
-	mark->requests = run->result->all.requests;
+	mark->served = job_served(&run->result->all);
 	solid_now(run, &mark->solid);
 }
 
-static void window_end(struct job_windows *windows, u64 now)
+static void window_end(struct job_windows *windows, u64 now, u64 served)
 {
-	if (windows->nr == ARRAY_SIZE(windows->ns))
-		memmove(windows->ns, windows->ns + 1, --windows->nr * sizeof(*windows->ns));
-	windows->ns[windows->nr++] = now;
+	if (windows->nr == ARRAY_SIZE(windows->ns)) {
+		windows->nr--;
+		memmove(windows->ns, windows->ns + 1, windows->nr * sizeof(*windows->ns));
+		memmove(windows->served, windows->served + 1,
+			windows->nr * sizeof(*windows->served));
+	}
+	windows->ns[windows->nr] = now;
+	windows->served[windows->nr++] = served;
 }
 
 static double mean_of(const double *rate, u32 nr)
@@ -325,9 +336,10 @@ static double squares_about(const double *rate, u32 nr, double mean)
 	return sum;
 }
 
+/* In percent. Nothing is served while a drive is gone: what comes after that is all new. */
 static double change(double from, double to)
 {
-	return 100 * (to / from - 1);
+	return from > 0 ? 100 * (to / from - 1) : to > 0 ? 100 : 0;
 }
 
 /*
@@ -419,23 +431,23 @@ double job_trend(const struct job_windows *windows)
 	if (windows->nr <= JOB_WINDOWS)
 		return 0;
 	for (i = 0; i < JOB_WINDOWS; i++)
-		rate[i] = 1 / window_ns(windows, i);
+		rate[i] = (windows->served[i + 1] - windows->served[i]) / window_ns(windows, i);
 	return trend_of(rate);
 }
 
 double job_part_trend(const struct job_result *result, u32 part, u32 least)
 {
 	double rate[JOB_WINDOWS];
-	u64 requests;
+	u64 served;
 	u32 i;
 
 	if (result->windows.nr <= JOB_WINDOWS)
 		return 0;
 	for (i = 0; i < JOB_WINDOWS; i++) {
-		requests = result->part_requests[i + 1][part] - result->part_requests[i][part];
-		if (requests < least)
+		served = result->part_served[i + 1][part] - result->part_served[i][part];
+		if (served < least)
 			return 0;
-		rate[i] = requests / window_ns(&result->windows, i);
+		rate[i] = served / window_ns(&result->windows, i);
 	}
 	return trend_of(rate);
 }
@@ -443,11 +455,12 @@ double job_part_trend(const struct job_result *result, u32 part, u32 least)
 /* Of requests that are counted. */
 static void counted_window_end(struct job_result *result, u64 now)
 {
+	u64 flushes = result->flushes - result->failed_flushes;
 	u32 i;
 
 	for (i = 0; i < JOB_PARTS; i++)
-		result->part_requests[result->windows.nr][i] = result->parts[i].requests;
-	window_end(&result->windows, now);
+		result->part_served[result->windows.nr][i] = job_served(&result->parts[i]);
+	window_end(&result->windows, now, job_served(&result->all) + flushes);
 }
 
 /* Requests of a window. Of one of warming, as many as the caches take: else its rate is theirs. */
@@ -530,7 +543,7 @@ static void warm_on(struct run *run, u64 now)
 	struct media_mark *mark = &run->media[JOB_WINDOWS];
 	bool full, settled;
 
-	window_end(&run->warming, now);
+	window_end(&run->warming, now, run->done - run->failed);
 	memmove(run->media, run->media + 1, sizeof(run->media) - sizeof(run->media[0]));
 	*mark = media_now(run);
 	full = filled(run, mark);
@@ -538,7 +551,7 @@ static void warm_on(struct run *run, u64 now)
 	result->level = warming->nr > JOB_WINDOWS && fabs(job_trend(warming)) < JOB_LEVEL &&
 			settled;
 	if (result->level)
-		result->before = JOB_WINDOWS * run->warm_window * 1e9 /
+		result->before = (warming->served[JOB_WINDOWS] - warming->served[0]) * 1e9 /
 				 max((u64)1, warming->ns[JOB_WINDOWS] - warming->ns[0]);
 	else if ((full || can_fill(run, mark)) &&
 		 (run->warm < MOST_WINDOWS * run->warm_window || !settled))
@@ -569,6 +582,15 @@ static void member_subtract(struct array_member_figures *now,
 	sums_subtract(&now->drive, &before->drive);
 }
 
+/* All that is counted, in one sum: is it more than before? */
+static u64 faults_done(const struct faults *faults)
+{
+	const struct fault_figures *done = &faults->figures;
+
+	return done->media_reads + done->media_writes + done->timeouts + done->gone +
+	       done->slowed + done->stalled + done->detours + done->moved;
+}
+
 /* What the drive, or all members, did since the last request that does not count. */
 static void end_counting(struct run *run)
 {
@@ -589,6 +611,9 @@ static void end_counting(struct run *run)
 	}
 	run->result->state = target_bytes(&run->target) + (run->flash ? ftl_bytes(run->flash) : 0);
 	run->result->has_solid = solid_now(run, &run->result->solid);
+	run->result->has_faults = run->faults && run->faults->nr;
+	if (run->faults)
+		run->result->faults_met = faults_done(run->faults) - run->faults_before;
 }
 
 static void begin_counting(struct run *run)
@@ -597,6 +622,8 @@ static void begin_counting(struct run *run)
 	run->sums_before = run->sums;
 	run->media_begin = media_now(run);
 	run->read_pages_before = run->read_pages;
+	if (run->faults)
+		run->faults_before = faults_done(run->faults);
 	solid_now(run, &run->result->begin.solid);
 }
 
@@ -625,9 +652,20 @@ static void count_request(struct run *run, const struct slot *slot)
 	job_count(&result->op[request->op], request);
 	job_count(&result->parts[slot->part], request);
 	job_count(&result->part_op[slot->part][request->op], request);
+	if (request->fault != FAULT_NONE)
+		return;
 	if (result->parts[slot->part].times)
 		keep_time(&result->parts[slot->part], request);
 	result->times[result->nr_times++] = request->completion - request->arrival;
+}
+
+static void count_flush(struct job_result *result, const struct disk_request *request)
+{
+	result->flushes++;
+	if (request->fault != FAULT_NONE)
+		result->failed_flushes++;
+	else
+		result->flush_ns += request->completion - request->arrival;
 }
 
 static void account(struct run *run, const struct slot *slot)
@@ -636,6 +674,7 @@ static void account(struct run *run, const struct slot *slot)
 	struct job_result *result = run->result;
 
 	run->done++;
+	run->failed += request->fault != FAULT_NONE;
 	if (run->done <= run->warm) {
 		account_warm(run, request->completion);
 		return;
@@ -643,15 +682,13 @@ static void account(struct run *run, const struct slot *slot)
 	if (run->done > run->warm + run->job->count)
 		return;
 	result->ns = request->completion - run->begin;
+	if (request->op == DISK_FLUSH)
+		count_flush(result, request);
+	else
+		count_request(run, slot);
 	if ((run->done - run->warm) % run->window == 0 &&
 	    result->windows.nr <= JOB_WINDOWS)
 		counted_window_end(result, request->completion);
-	if (request->op == DISK_FLUSH) {
-		result->flushes++;
-		result->flush_ns += request->completion - request->arrival;
-	} else {
-		count_request(run, slot);
-	}
 	if (run->job->every && (run->done - run->warm) % run->job->every == 0)
 		mark(run);
 	/* Before another one is sent in its place. */
@@ -880,11 +917,13 @@ static void begin_again(struct run *run)
 	run->now += run->job->again;
 	run->sent = 0;
 	run->done = 0;
+	run->failed = 0;
 	run->warming.nr = 0;
 	run->warm = run->result->warmed;
 	run->begin = run->now;
 	result->ns = 0;
 	result->flushes = 0;
+	result->failed_flushes = 0;
 	result->flush_ns = 0;
 	result->nr_times = 0;
 	result->nr_marks = 0;

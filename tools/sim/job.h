@@ -64,15 +64,22 @@ struct job {
 
 struct job_figures {
 	u64 requests;		/* flushes not included */
-	u64 bytes;		/* of those that did not fail */
+	u64 failed;		/* of them, by faults; */
+	u64 failed_ns;		/* sum of their response times. All else is of the others */
+	u64 bytes;
 	u64 hits;
-	u64 failed;		/* by faults */
 	u64 cached;		/* sectors: see struct drive_parts */
 	u64 ns;			/* sum of response times */
 	u64 most;		/* longest response time */
 	u64 nr_times;
 	u64 *times;		/* all of them, sorted, if the job has several parts */
 };
+
+/* Those that did not fail. Rates are of them. */
+static inline u64 job_served(const struct job_figures *figures)
+{
+	return figures->requests - figures->failed;
+}
 
 #define JOB_WINDOWS	10	/* of the requests that are counted, to see a trend */
 #define JOB_LEVEL	10	/* percent of the rate: a trend below that is none */
@@ -84,13 +91,14 @@ struct job_figures {
  */
 struct job_windows {
 	u64 ns[JOB_WINDOWS + 1];
+	u64 served[JOB_WINDOWS + 1];	/* requests and flushes until then that did not fail */
 	u32 nr;			/* of these */
 };
 
 /* How far a job was. */
 struct job_mark {
 	u64 ns;			/* since the last request that was not counted */
-	u64 requests;		/* flushes not included */
+	u64 served;		/* requests that did not fail, flushes not included */
 	struct solid_figures solid;
 };
 
@@ -102,16 +110,17 @@ struct job_result {
 	struct job_figures parts[JOB_PARTS];
 	struct job_figures part_op[JOB_PARTS][2];	/* reads, writes of parts */
 	u64 flushes;
-	u64 flush_ns;
+	u64 failed_flushes;	/* of them */
+	u64 flush_ns;		/* of the others */
 	u64 nr_times;
-	u64 *times;		/* response times of all counted requests, sorted */
+	u64 *times;		/* response times of counted requests that did not fail, sorted */
 	u32 nr_members;		/* of an array */
 	struct array_member_figures members[ARRAY_MEMBERS];	/* in @ns */
 	struct job_mark begin;	/* where counting began */
 	u64 nr_marks;
 	struct job_mark *marks;
 	struct job_windows windows;	/* of the requests that are counted, flushes included */
-	u64 part_requests[JOB_WINDOWS + 1][JOB_PARTS];	/* counted when these begin and end */
+	u64 part_served[JOB_WINDOWS + 1][JOB_PARTS];	/* when these begin and end */
 	u64 warmed;		/* requests before those that are counted */
 	bool level;		/* "steady": the rate was, before it was counted */
 	double before;		/* "steady": requests a second of the last ten windows before */
@@ -124,6 +133,8 @@ struct job_result {
 	u64 found_pages;	/* of 4 KiB, written to flash by jobs before */
 	double media_share;	/* of what was written: not at home on shingled disks after that */
 	u64 read_pages;		/* of 4 KiB, of all reads of drives in @ns */
+	bool has_faults;	/* the drive was to fail; */
+	u64 faults_met;		/* what faults did in it: failures, commands, ways and blocks */
 	struct drive_sums drive;	/* of commands that ended in it, of all members */
 	u64 state;		/* bytes of the modelled disk, or of all members */
 	struct ftl *flash;	/* with job->keep_flash: the caller may take it out */
@@ -157,7 +168,7 @@ void job_release(struct job_result *result);
  */
 double job_trend(const struct job_windows *windows);
 
-/* The same of @part's requests in the windows; 0, too, if one of them has fewer than @least. */
+/* The same of @part's requests in the windows; 0, too, if fewer than @least were served in one. */
 double job_part_trend(const struct job_result *result, u32 part, u32 least);
 
 /* What media and interface allow on a disk. */

@@ -30,6 +30,7 @@ READ, WRITE, FLUSH = range(3)
 OPS = {"all": (READ, WRITE), "reads": (READ,), "writes": (WRITE,)}
 PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map", "fault")
 QUANTILES = {"p50_us": 500, "p90_us": 900, "p99_us": 990, "p999_us": 999}  # thousandths
+REFUTING = ("empty_reads", "unsteady", "failed", "unmet_faults")
 UNITS = {"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "sectors": 1, "rpm": 1, "ps": 1e-3}
 
 
@@ -76,6 +77,7 @@ class Request:
     arrival: int = 0
     done: int = 0
     hit: bool = False
+    failed: bool = False
     cached: int = 0
     parts: dict[str, int] = field(default_factory=dict)
 
@@ -130,24 +132,33 @@ class Asked:
     every: int = 0
     options: tuple[str, ...] = ()
     array: str = ""
+    bad: range = range(0)  # sectors that cannot be read
 
     def words(self) -> str:
         return " + ".join(part.words() for part in self.parts) + (
             f" count={self.count} warm={self.warm}" + (f" every={self.every}" if self.every else ""))
 
+    def failing(self) -> list[str]:
+        return ["--faults", f"media-error:sectors={self.bad[0]}-{self.bad[-1]}"] if self.bad else []
+
     def drive(self) -> list[str]:
         return ["--profile", self.profile, *(word for one in self.options for word in ("--option", one))]
 
 
-def ask(*words: str) -> str:
+def ask(*words: str, status: tuple[int, ...] = (0,)) -> str:
     done = subprocess.run([SIM, *words], capture_output=True, text=True)
-    assert done.returncode == 0, (words, done.stderr)
+    assert done.returncode in status, (words, done.returncode, done.stderr)
     return done.stdout
 
 
 def bench(asked: Asked, more: str = "") -> dict[str, Any]:
+    """Status 2 if a doubt says that the figures are of something else than was asked for."""
     array = ["--array", asked.array] if asked.array else []
-    return json.loads(ask("bench", "--json", *asked.drive(), *array, "--job", asked.words() + more))
+    words = ("bench", "--json", *asked.drive(), *asked.failing(), *array, "--job", asked.words() + more)
+    doc: dict[str, Any] = json.loads(ask(*words, status=(0, 2)))
+    refuted = any(doubt["kind"] in REFUTING for job in doc["jobs"] for doubt in job["doubts"])
+    ask(*words, status=(2 if refuted else 0,))
+    return doc
 
 
 def profile_of(asked: Asked) -> dict[str, Any]:
@@ -179,10 +190,12 @@ def replayed(asked: Asked, place: Path, wanted: int) -> list[Request]:
              f"sectors={one.sectors} flags=2" for number, one in enumerate(requests)]
     recorded, out = place / "recorded", place / "out.csv"
     recorded.write_text("\n".join(lines) + "\n")
-    ask("replay", *asked.drive(), "--recorded", str(recorded), "--out", str(out))
+    ask("replay", *asked.drive(), *asked.failing(), "--recorded", str(recorded), "--out", str(out))
     for row in csv.DictReader(out.read_text().splitlines()):
         one = requests[int(row["id"])]
         one.done, one.hit = int(row["completion_ns"]), row["hit"] == "1"
+        one.failed = one.op == READ and any(map(asked.bad.count, (one.sector, one.sector + one.sectors - 1)))
+        assert one.failed == (row["failed"] != "0"), row
         one.cached = int(row["cached"])
         one.parts = {name: int(row[f"{name}_ns"]) for name in PARTS}
     return requests
@@ -202,11 +215,14 @@ def quantiles(times: list[int]) -> dict[str, Any]:
     return {name: printed(nearest_rank(times, rank) / 1e3, 3) for name, rank in QUANTILES.items()}
 
 
-def group(requests: list[Request], seconds: float) -> dict[str, Any]:
+def group(counted: list[Request], seconds: float) -> dict[str, Any]:
     """Of "all", "reads", "writes" or a part."""
+    requests, bad = [one for one in counted if not one.failed], [one for one in counted if one.failed]
     n, sectors = len(requests), sum(one.sectors for one in requests)
     return {
-        "requests": n,
+        "requests": len(counted),
+        "failed": len(bad),
+        "failed_mean_us": printed(sum(one.ns for one in bad) / len(bad) / 1e3 if bad else 0, 3),
         "per_s": printed(n / seconds, 4),
         "mb_s": printed(sectors * 512 / 1e6 / seconds, 5),
         "mean_us": printed(sum(one.ns for one in requests) / n / 1e3 if n else 0, 3),
@@ -221,7 +237,8 @@ def marks(asked: Asked, counted: list[Request], begin: int) -> list[Any]:
     rates = []
     for first in range(0, len(counted) - asked.every + 1, asked.every) if asked.every else ():
         these = counted[first : first + asked.every]
-        rates.append(printed(sum(one.op != FLUSH for one in these) * 1e9 / (these[-1].done - begin), 1))
+        served = sum(one.op != FLUSH and not one.failed for one in these)
+        rates.append(printed(served * 1e9 / (these[-1].done - begin), 1))
         begin = these[-1].done
     return rates
 
@@ -257,7 +274,8 @@ def head(asked: Asked, job: str, doc: dict[str, Any]) -> dict[str, Any]:
         name: printed((told["overhead"] + told[f"overhead_{kind}"]) / 1e3 if disk else 0, 3)
         for name, kind in overhead.items()})
     array = ["--array", asked.array] if asked.array else []
-    again = json.loads(ask("bench", "--json", *asked.drive(), *array, "--job", doc["jobs"][0]["job"]))
+    again = json.loads(ask("bench", "--json", *asked.drive(), *array, "--job", doc["jobs"][0]["job"],
+                           status=(0, 2)))
     return flat("drive", drive) | {
         "profile": told["name"], "kind": told["kind"],
         f"{job}.name": asked.words(), f"{job}.job": again["jobs"][0]["job"],
@@ -338,7 +356,8 @@ def of_one_drive(asked: Asked, doc: dict[str, Any], place: Path) -> tuple[dict[s
     flushes = [one for one in counted if one.op == FLUSH]
     plain = [one for one in counted if one.op != FLUSH]
     second = head(asked, job, doc) | {f"{job}.seconds": printed(seconds, 9), f"{job}.flushes": len(flushes),
-                                      f"{job}.failed": 0}
+                                      f"{job}.failed": sum(one.failed for one in plain),
+                                      f"{job}.failed_flushes": 0}
     second[f"{job}.flush_mean_us"] = printed(sum(one.ns for one in flushes) / len(flushes) / 1e3, 3)
     for name, ops in OPS.items():
         second |= flat(f"{job}.{name}", group([one for one in plain if one.op in ops], seconds))
@@ -346,8 +365,9 @@ def of_one_drive(asked: Asked, doc: dict[str, Any], place: Path) -> tuple[dict[s
         mine = [one for one in plain if one.part == number]
         second |= flat(f"{job}.parts.{number}.part{number}", group(mine, seconds))
         if len(asked.parts) > 1:
-            second |= flat(f"{job}.parts.{number}.part{number}", quantiles([one.ns for one in mine]))
-    second |= flat(job, quantiles([one.ns for one in plain]) | limits(asked))
+            second |= flat(f"{job}.parts.{number}.part{number}", quantiles(
+                [one.ns for one in mine if not one.failed]))
+    second |= flat(job, quantiles([one.ns for one in plain if not one.failed]) | limits(asked))
     second |= flat(f"{job}.drive_ns", {name: sum(one.parts[name] for one in counted) for name in PARTS})
     second |= {f"{job}.every.{n}.per_s": rate for n, rate in enumerate(marks(asked, counted, begin))}
     return second, ended
@@ -448,7 +468,8 @@ def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict
         # A write is a hit if all members' buffers took it, and it read nothing before.
         one.hit = one.op == WRITE and asked.array.startswith("0")
     second = head(asked, job, doc) | {f"{job}.seconds": printed(ns / 1e9, 9), f"{job}.array": asked.array,
-                                      f"{job}.flushes": 0, f"{job}.flush_mean_us": 0.0, f"{job}.failed": 0}
+                                      f"{job}.flushes": 0, f"{job}.flush_mean_us": 0.0, f"{job}.failed": 0,
+                                      f"{job}.failed_flushes": 0}
     for name, ops in OPS.items():
         second |= flat(f"{job}.{name}", group([one for one in requests if one.op in ops], ns / 1e9))
     second |= flat(f"{job}.parts.0.part0", group(requests, ns / 1e9))
@@ -496,11 +517,12 @@ def of_disk(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[str
     """Write amplification is of an SSD; what a cache served of a part, or did not write, is doubted."""
     second: dict[str, Any] = {f"jobs.0.every.{n}.write_amplification": None
                               for n in range(len(doc["jobs"][0].get("every", ())))}
-    shares: dict[str, float] = {"cached_writes": 0, "cached_reads": 0}
+    shares: dict[str, float] = {"cached_writes": 0, "cached_reads": 0, "failed": 0}
     for number, part in enumerate(asked.parts):
         for kind, op in (("cached_writes", WRITE), ("cached_reads", READ)):
             mine = [one for one in ended[asked.warm :] if one.op == op and one.part == number]
             if mine:
+                shares["failed"] = max(shares["failed"], sum(one.failed for one in mine) / len(mine))
                 cached = sum(one.cached for one in mine) / sum(one.sectors for one in mine)
                 served = op == READ and part.order == "random"
                 hits = sum(one.hit for one in mine) / len(mine) if served else 0

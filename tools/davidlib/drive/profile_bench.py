@@ -34,7 +34,8 @@ WORDS = (
 
 def _sim(*words: str, text: str = "") -> dict[str, Any]:
     done = subprocess.run(
-        [build.ensure("david-sim"), "bench", "--json", *words], input=text, capture_output=True, text=True
+        [build.ensure("david-sim"), "bench", "--json", "--no-doubts", *words],
+        input=text, capture_output=True, text=True,
     )
     if done.returncode:
         raise UserError(done.stderr.strip() or "david-sim bench failed")
