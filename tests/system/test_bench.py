@@ -1245,6 +1245,15 @@ def test_pages_of_small_files_that_were_in_memory_are_a_doubt(tmp_path: Path) ->
         assert [doubt["share"] for doubt in found] == ([] if share is None else [pytest.approx(share)])
 
 
+@pytest.mark.parametrize(("failed", "share"), [(0, None), (9, None), (10, 0.1), (60, 0.6)])
+def test_requests_that_failed_are_a_doubt_by_their_share(failed: int, share: float | None) -> None:
+    """Buffered writes fail behind a program's back: its rate is of what the drive refused."""
+    part = {"requests": {"read": 10, "write": 80, "flush": 10, "discard": 900, "zeroes": 9},
+            "faults": {"media_write": failed, "slowed": 50}}
+    found = list(doubts._failed(types.SimpleNamespace(part=part)))  # type: ignore[arg-type]
+    assert [doubt["share"] for doubt in found] == ([] if share is None else [share])
+
+
 def test_the_answer_carries_its_doubts() -> None:
     good = json.loads(result_of(1, 1.0)) | {"id": "one"}
     bad = copy.deepcopy(good) | {"id": "two"}
@@ -1261,6 +1270,12 @@ def test_the_answer_carries_its_doubts() -> None:
     assert "doubt" not in plain
     # It is believable: who measures a cache has measured it.
     assert answer.verdict([good, bad])[0] is True
+    # That it measured something else than was asked for is another matter.
+    for kind in doubts.KINDS:
+        bad["result"]["doubts"][0]["kind"] = kind
+        believed, said = answer.verdict([good, bad])
+        assert believed is (kind not in ("empty_reads", "unsteady", "failed", "unmet_faults"))
+        assert believed or said.startswith("1 of 2 runs measured something else than was asked for. two: ")
     assert answer.reach([good, bad])[0] == "varmail, ext4: touched 10 % of the disk, stroked 50 %"
 
 
@@ -1269,7 +1284,7 @@ def test_a_drive_s_limits_are_those_of_the_simulator(drive: str) -> None:
     sim = str(build.ensure("david-sim"))
     word = subprocess.run([sim, "profile", "show", drive, "--word"], capture_output=True, text=True,
                           check=True)
-    job = [sim, "bench", "--json", "--profile", drive, "--job", "a: random count=10"]
+    job = [sim, "bench", "--json", "--no-doubts", "--profile", drive, "--job", "a: random count=10"]
     said = json.loads(subprocess.run(job, capture_output=True, text=True, check=True).stdout)
     found = limits.parse(word.stdout)
     assert found.kind == said["kind"]
@@ -1292,8 +1307,9 @@ def test_the_verdict_says_how_many_requests_the_drives_faults_failed() -> None:
     assert answer.verdict([good])[1].endswith("when modelled, none failed.")
     bad = copy.deepcopy(good) | {"id": "two"}
     faults = {"media_read": 3, "media_write": 1, "timeout": 0, "gone": 0, "slowed": 7, "moved": 9}
-    bad["result"]["stats"]["faults"] = faults
-    said = "All 2 runs are valid: requests came when modelled, and 4 of them failed, in 1 of the runs, as "
+    asked = {"read": 30, "write": 8, "flush": 2, "discard": 5}
+    bad["result"]["stats"] |= {"faults": faults, "requests": asked}
+    said = "All 2 runs are valid: requests came when modelled, and 4 of 40 failed, in 1 of the runs, as "
     assert answer.verdict([good, bad]) == (True, said + "the drive's faults made them.")
     bad["result"]["stats"]["faults"] = dict.fromkeys(("media_read", "gone"), 0) | {"slowed": 5}
     assert answer.verdict([good, bad])[1].endswith("none failed.")

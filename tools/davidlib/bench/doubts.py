@@ -28,7 +28,10 @@ LEAST_NS = 200_000_000  # of operations whose ends are known to the millisecond
 FAILURES = ("media_read", "media_write", "timeout", "gone")  # of `faults`; the others only take time
 Doubt = dict[str, Any]
 KINDS = ("cached_writes", "cached_reads", "memory_reads", "empty_reads", "erased_flash", "trend", "unsteady",
-         "short_stroke", "unmet_faults")
+         "short_stroke", "failed", "unmet_faults")
+# What ran was not what was asked for, so the run is not to be believed. The other doubts are of runs that did
+# what was asked: who measures a cache has measured it. david-sim has the same (tools/sim/doubts.c).
+REFUTING = ("empty_reads", "unsteady", "failed", "unmet_faults")
 # By what the question says of steady; None: such a workload cannot be.
 WAITS = {None: "a longer job", False: "more operations, or steady = true", True: "a larger settle"}
 
@@ -72,6 +75,11 @@ def reach_of(part: dict[str, Any]) -> dict[str, int]:
 def failed_by_drive(part: dict[str, Any]) -> int:
     """Requests that faults of the modelled drive failed: what was asked for, and no doubt."""
     return sum(part.get("faults", {}).get(name, 0) for name in FAILURES)
+
+
+def requests_of(part: dict[str, Any]) -> int:
+    """Reads, writes and flushes: of these some may have failed."""
+    return sum(part.get("requests", {}).get(kind, 0) for kind in stats.TIMED)
 
 
 def _doubt(kind: str, share: float, text: str) -> Doubt:
@@ -290,6 +298,14 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
         yield from _map_in_memory(seen)
 
 
+def _failed(seen: Seen) -> Iterator[Doubt]:
+    """Programs need not notice: a file system writes later, and a program may go on after an error."""
+    share = failed_by_drive(seen.part) / max(requests_of(seen.part), 1)
+    if share >= LEAST:
+        yield _doubt("failed", share, f"{100 * share:.0f} % of the disk's requests failed, and operations "
+                     "may count that got nothing (fewer faults, or another age of the drive)")
+
+
 def _unmet_faults(seen: Seen) -> Iterator[Doubt]:
     """A drive that was to fail, and did nothing of that kind, was a healthy one."""
     if seen.faulty and not sum(seen.part["faults"].values()):
@@ -299,6 +315,7 @@ def _unmet_faults(seen: Seen) -> Iterator[Doubt]:
 
 def found(seen: Seen) -> list[Doubt]:
     """In the order of KINDS, at most one of each."""
-    tests = (_cached_writes, _cached_reads, _memory_reads, _flash, _trend, _short_stroke, _unmet_faults)
+    tests = (_cached_writes, _cached_reads, _memory_reads, _flash, _trend, _short_stroke, _failed,
+             _unmet_faults)
     doubts = [doubt for test in tests for doubt in test(seen)]
     return sorted([*doubts, *_rate(seen, doubts)], key=lambda doubt: KINDS.index(doubt["kind"]))

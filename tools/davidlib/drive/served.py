@@ -17,7 +17,7 @@ from ..quantile import at_rank
 from ..trace import blocks
 from ..trace.account import Account, Taken
 from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
-from ..util import UserError, say
+from ..util import NOT_BELIEVABLE, UserError, say
 from . import recording
 from .files import find
 
@@ -193,35 +193,44 @@ def doubts(trace: Trace, found: dict[str, Any]) -> int:
         if pages and empty / pages > EMPTY:
             say(
                 f"{name}: {percent(empty / pages)} of the pages that were read had never been written, so "
-                "flash was not asked"
+                "flash was not asked: not to be believed"
             )
+            worst = max(worst, NOT_BELIEVABLE)
         fresh = max((run["fresh"] for run in served["runs"]), default=0)
         if fresh >= FRESH:
             say(
                 f"{name}: flash blocks that were erased, or an SLC cache, took {percent(fresh)} of the "
                 "writes, and nothing had to be collected for them (--option precondition=random)"
             )
-        _cached(name, served)
+        cached = _cached(name, served)
+        if served.get("load", {}).get("speed") and (cached or fresh >= FRESH):
+            say(f"{name}: the load is one that it bears for as long as the trace, and not for long: not to "
+                "be believed (a longer trace)")
+            worst = max(worst, NOT_BELIEVABLE)
     return worst
 
 
-def _cached(name: str, served: dict[str, Any]) -> None:
-    """Says that a cache took the writes of a trace: a longer one would have waited for the media."""
+def _cached(name: str, served: dict[str, Any]) -> bool:
+    """Says that a cache took the writes of a trace: a longer one would have waited for the media. Returns
+    whether it took those of the load."""
     ways = [(run["loop"], run["per_s"], run["left_seconds"]) for run in served["runs"]]
     if served.get("load", {}).get("speed"):
         ways.append(("load", served["load"]["per_s"], served["load"]["left_seconds"]))
     first = served["runs"][0]
     if first["stays_in_cache"]:
         say(f"{name}: its cache has room for all that was written, and a flush need not empty it")
-        return
+        return True
     if not first["writes"]["requests"]:
-        return
+        return False
+    took = False
     for loop, rate, left in ways:
         seconds = first["all"]["requests"] / rate
         if left >= CACHED * (seconds + left):
             said = "the load" if loop == "load" else f"{loop} loop"
             say(f"{name}, {said}: a cache took the writes: to empty it afterwards takes {left:.4g} s, beside "
                 f"{seconds:.4g} s; with that it is {rate * seconds / (seconds + left):.1f} requests a second")
+            took = took or loop == "load"
+    return took
 
 
 def _load(load: dict[str, Any]) -> str:

@@ -218,13 +218,19 @@ def _failed(runs: list[dict[str, Any]]) -> str:
     counts = [doubts.failed_by_drive(one["result"]["stats"]) for one in runs]
     if not any(counts):
         return "none failed"
-    having = sum(map(bool, counts))
-    return f"and {sum(counts)} of them failed, in {having} of the runs, as the drive's faults made them"
+    having, of = sum(map(bool, counts)), sum(doubts.requests_of(one["result"]["stats"]) for one in runs)
+    return f"and {sum(counts)} of {of} failed, in {having} of the runs, as the drive's faults made them"
 
 
 def verdict(runs: list[dict[str, Any]]) -> tuple[bool, str]:
-    """Of all runs: are the times to be believed, and was anything else wrong?"""
+    """Of all runs: are the times to be believed, were they what was asked for, was anything else wrong?"""
     wrong = [(one["id"], text) for one in runs for text in one["result"]["wrong"]]
+    refuted = [(one["id"], f"{doubt['kind']}: {doubt['text']}") for one in runs
+               for doubt in one["result"]["doubts"] if doubt["kind"] in doubts.REFUTING]
+    if not wrong and refuted:
+        number, (name, text) = len({name for name, _ in refuted}), refuted[0]
+        return False, (f"{number} of {len(runs)} runs measured something else than was asked for. "
+                       f"{name}: {text}")
     if not wrong:
         count = "The one run is" if len(runs) == 1 else f"All {len(runs)} runs are"
         return True, f"{count} valid: requests came when modelled, {_failed(runs)}."
