@@ -126,6 +126,11 @@ static u32 per_block(const struct ftl *ftl)
 	return 1U << ftl->block_shift;
 }
 
+u64 ftl_block_pages(const struct ftl *ftl)
+{
+	return (u64)per_block(ftl) << ftl->shift;
+}
+
 /* Blocks */
 
 static u32 block_take_free(struct ftl *ftl)

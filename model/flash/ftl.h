@@ -49,6 +49,7 @@ void ftl_destroy(struct ftl *ftl);
 size_t ftl_bytes(const struct ftl *ftl);
 
 u32 ftl_shift(const struct ftl *ftl);
+u64 ftl_block_pages(const struct ftl *ftl);	/* not sampled */
 const struct ftl_figures *ftl_figures(const struct ftl *ftl);
 
 /* Pages [first, first + nr), which lie on the drive. Returns whether the SLC cache takes them. */

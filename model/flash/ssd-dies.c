@@ -81,6 +81,22 @@ void ssd_begin(struct ssd *ssd, struct die *die, u64 now, u64 time)
 	ssd_push_event(ssd, die->end, die - ssd->dies);
 }
 
+/*
+ * @die programs a unit to its block. When that is full the next one is erased, if it ever held
+ * data: the map has erased all of a block at once, its dies do it one by one, as they need it.
+ */
+static void die_fill(struct ssd *ssd, struct die *die)
+{
+	die->filled += ssd->unit;
+	if (die->filled < ssd->die_block)
+		return;
+	die->filled -= ssd->die_block;
+	if (ssd->erases) {
+		ssd->erases--;
+		die->erases++;
+	}
+}
+
 /* As ssd_begin(), with data for the die; it does so for @before until they are there. */
 static void die_program(struct ssd *ssd, struct die *die, u64 now, u64 before, u64 time)
 {
@@ -119,7 +135,10 @@ static bool program_buffer(struct ssd *ssd, struct die *die, u64 now)
 		die->bytes = ssd->backlogs[cells].forced;
 		ssd->backlogs[cells].forced = 0;
 	}
-	ssd->figures.slc_programs += cells == SLC;
+	if (cells == SLC)
+		ssd->figures.slc_programs++;
+	else
+		die_fill(ssd, die);
 	die_program(ssd, die, now, 0,
 		    cells == SLC ? profile->slc_program_time : profile->program_time);
 	return true;
@@ -139,6 +158,7 @@ static bool give_work(struct ssd *ssd, struct die *die, u64 now)
 	}
 	/* What is moved is read from dies, too: here from the one that it goes to. */
 	if (ssd->moves.due >= ssd->collect_at) {
+		die_fill(ssd, die);
 		ssd->moves.due -= ssd->unit;
 		ssd->collect_at = ssd->moves.due >= ssd->unit ? ssd->unit : ssd->stripe;
 		die_program(ssd, die, now, ssd_unit_read(ssd, mean_read(profile)),
@@ -146,6 +166,7 @@ static bool give_work(struct ssd *ssd, struct die *die, u64 now)
 		return true;
 	}
 	if (ssd->folds.due >= ssd->unit) {
+		die_fill(ssd, die);
 		ssd->folds.due -= ssd->unit;
 		die_program(ssd, die, now, ssd_unit_read(ssd, profile->slc_read_time),
 			    profile->program_time);

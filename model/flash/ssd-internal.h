@@ -18,6 +18,7 @@ struct die {
 	u64 end;		/* 0: it has none, and is in ssd->idle */
 	u64 bytes;		/* of the buffer, that are then programmed */
 	u32 erases;		/* that it owes */
+	u64 filled;		/* bytes of the block that it programs to */
 	u32 reads;		/* that went before the rest of it */
 	bool locked;		/* none may */
 	u32 channel;
@@ -110,6 +111,9 @@ struct ssd {
 	u32 flushed;		/* flushes since the map was written */
 	u64 flush_free;		/* when the last one has written its journal */
 	u64 journaled;		/* bytes that had entered when the last flush came */
+	u64 die_block;		/* bytes of a die's part of a block of the map, */
+	u32 block_dies;		/* which has so many */
+	u64 erases;		/* of such parts, that the map has done and no die */
 	struct debt moves;	/* of collection */
 	u64 stripe;		/* bytes that are moved in one go, */
 	u64 collect_at;		/* and must be due: that, or when it has begun a unit */

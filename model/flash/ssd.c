@@ -36,8 +36,10 @@ static noinline void take_work(struct ssd *ssd, u64 now)
 	ssd->seen = *figures;
 	ssd->moves.owed += (moved << ftl_shift(ssd->ftl)) * PAGE_BYTES;
 	ssd->folds.owed += (folded << ftl_shift(ssd->ftl)) * PAGE_BYTES;
-	if (!erased)
+	if (!MODEL_PLANTED(together)) {
+		ssd->erases += erased * ssd->block_dies;
 		return;
+	}
 	for (i = 0; i < ssd->profile->dies; i++)
 		ssd->dies[i].erases += erased;
 	ssd_erase_idle(ssd, now);
@@ -659,12 +661,17 @@ static bool create_parts(struct ssd *ssd, u32 most, struct ftl *ftl, gfp_t gfp)
 	ssd->own_ftl = ftl ? NULL : ftl_create(profile, gfp);
 	ssd->ftl = ftl ?: ssd->own_ftl;
 	if (!ssd->dies || !ssd->idle || !ssd->channels || !ssd->ftl)
+	u64 block = ftl_block_pages(ssd->ftl) * PAGE_BYTES;
 		return false;
 	if (profile->buffer_reads) {
+	ssd->die_block = max_t(u64, div_u64(block, profile->dies), profile->program_unit);
+	ssd->block_dies = div64_u64(block, ssd->die_block);
 		ssd->buffered = buffered_create(profile->write_buffer, gfp);
 		if (!ssd->buffered)
 			return false;
 	}
+		/* No two dies open their next block at the same time. */
+		ssd->dies[i].filled = div_u64(ssd->die_block * i, profile->dies);
 	if (pages) {
 		ssd->most = most;
 		ssd->map = map_cache_create(pages, gfp);

@@ -272,6 +272,33 @@ static void a_full_buffer_empties_at_the_dies_rate(struct kunit *test)
 	done(&rig);
 }
 
+/*
+ * Written over and over in order: no page is moved, and each die erases a block of its own for each
+ * 16 units. So four units take 640 us and a sixteenth of 2 ms, and three dies go on meanwhile.
+ */
+static void dies_erase_one_after_another(struct kunit *test)
+{
+	u64 should = 4096 / 4 * (640 * US + 2 * MS / 16), begin, longest = 0;
+	struct solid_figures before, after;
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD "power_loss_protection=yes;precondition=sequential;", "");
+	write_units(&rig, 4096, 1);
+	disk_solid_figures(rig.disk, &before);
+	begin = rig.now;
+	for (i = 0; i < 4096; i++)
+		longest = max(longest, time_of(&rig, DISK_WRITE, 32 * i, 32));
+	disk_solid_figures(rig.disk, &after);
+	KUNIT_EXPECT_EQ(test, after.moved_pages, 0ULL);
+	KUNIT_EXPECT_GE(test, after.erases - before.erases, 4096 / 16 - 4ULL);
+	KUNIT_EXPECT_LE(test, after.erases - before.erases, 4096 / 16 + 4ULL);
+	KUNIT_EXPECT_GE(test, rig.now - begin, should - should / 50);
+	KUNIT_EXPECT_LE(test, rig.now - begin, should + should / 50);
+	KUNIT_EXPECT_LE(test, longest, 1 * MS);
+	done(&rig);
+}
+
 struct bursts {
 	u32 nr;			/* of collection: times at which dies moved something */
 	u32 least, most;	/* units at such a time */
@@ -1009,6 +1036,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(two_drives_of_one_map_share_what_is_written),
 	KUNIT_CASE(a_flush_writes_what_would_be_lost),
 	KUNIT_CASE(a_full_buffer_empties_at_the_dies_rate),
+	KUNIT_CASE(dies_erase_one_after_another),
 	KUNIT_CASE(a_read_suspends_a_program_if_the_drive_can),
 	KUNIT_CASE(page_types_are_read_at_speeds_of_their_own),
 	KUNIT_CASE(a_profile_may_add_to_some_commands),
