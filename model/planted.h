@@ -39,6 +39,7 @@
  *	awake	a read that comes at the end of the one before finds an SSD asleep, others do not
  *	trimmed	a trim makes each die of an SSD erase a block
  *	together	all dies of an SSD erase at once what its map, which is a sample, erases
+ *	whole	a write goes into an SSD's buffer as a whole, or waits until that is empty
  *	idle	an idle SSD folds nothing of its SLC cache
  *	nearer	what was written by itself is read off an SSD in half the time
  *	parity_read	an array's small write does not read the old parity

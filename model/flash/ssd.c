@@ -149,7 +149,31 @@ static u64 buffer_bytes(const struct solid_command *command)
 
 static bool has_room(const struct ssd *ssd, const struct solid_command *command)
 {
-	return ssd->used + min(buffer_bytes(command), ssd->size) <= ssd->size;
+	return ssd->used + buffer_bytes(command) <= ssd->size;
+}
+
+/*
+ * How many sectors of what is left of @command, which waits, come into the buffer: as many as there
+ * is room for. While dies have something to do it makes no difference when that is, but for the
+ * last ones. They are pages of flash, as long as one is free, and no less than one is left for
+ * later: so neighbours stay together.
+ */
+static u32 sectors_that_fit(const struct ssd *ssd, const struct solid_command *command)
+{
+	u32 page = ssd->profile->flash_page / 512, left = command->sectors - command->taken;
+	u32 before = (command->sector + command->taken) % FTL_PAGE, span = before + left;
+	u64 room = (ssd->size - min(ssd->used, ssd->size)) / PAGE_BYTES * FTL_PAGE;
+
+	if (span <= room)
+		return left;
+	if (MODEL_PLANTED(whole))
+		return ssd->used ? 0 : left;
+	if (ssd_has_work(ssd))
+		return 0;
+	/* A buffer of less than two pages of flash could have no room for ever. */
+	if (ssd->used)
+		room = min_t(u64, room, max(span, page) - page) / page * page;
+	return room > before ? room - before : 0;
 }
 
 static void force_out(struct ssd *ssd, u64 now)
@@ -244,18 +268,23 @@ void ssd_add_backlog(const struct ssd *ssd, struct backlog *backlog, u64 bytes)
 	}
 }
 
-/* @command goes to the buffer at @now. Returns false if it must be programmed to be done. */
-static bool take_in(struct ssd *ssd, struct solid_command *command, u64 now)
+/* @sectors of @command from @sector on come into the buffer at @now. */
+static __always_inline void take_piece(struct ssd *ssd, const struct solid_command *command,
+				       u64 sector, u32 sectors, u64 now)
 {
-	u64 first = command->sector / FTL_PAGE;
-	u32 nr = command->sectors / FTL_PAGE;
+	u32 nr = sectors / FTL_PAGE;
 
-	if (ssd->map)
+	if (ssd->map && sector == command->sector)
 		map_look_up(ssd, command, now, now);
 	if (unlikely(ssd->open.backlog || !has_whole_pages(command)))
-		ssd_take_parts(ssd, command->sector, command->sectors, now);
+		ssd_take_parts(ssd, sector, sectors, now);
 	else
-		ssd_add_backlog(ssd, take_pages(ssd, first, nr, now), nr * PAGE_BYTES);
+		ssd_add_backlog(ssd, take_pages(ssd, sector / FTL_PAGE, nr, now), nr * PAGE_BYTES);
+}
+
+/* All of @command is in the buffer. Returns false if it must be programmed to be done. */
+static __always_inline bool has_come_in(struct ssd *ssd, struct solid_command *command, u64 now)
+{
 	if (!lasts_in_buffer(ssd, command)) {
 		wait_for_programs(ssd, command, now);
 		return false;
@@ -280,12 +309,20 @@ static void ssd_make_room(struct ssd *ssd, u64 now)
 static void ssd_admit(struct ssd *ssd, u64 now)
 {
 	struct solid_command *command;
+	u32 sectors;
 
-	while (ssd->writes.first && has_room(ssd, ssd->writes.first)) {
-		command = waiting_pop(&ssd->writes);
+	while ((command = ssd->writes.first) && (sectors = sectors_that_fit(ssd, command))) {
+		take_piece(ssd, command, command->sector + command->taken, sectors, now);
+		command->taken += sectors;
+		if (command->taken < command->sectors) {
+			if (ssd_has_work(ssd))
+				ssd_use_idle(ssd, now);
+			continue;
+		}
+		waiting_pop(&ssd->writes);
 		command->parts.queued += now > command->end ? now - command->end : 0;
 		command->end = max(now, command->end);
-		if (take_in(ssd, command, now))
+		if (has_come_in(ssd, command, now))
 			make_ready(ssd, command, command->end);
 	}
 	ssd_make_room(ssd, now);
@@ -471,12 +508,14 @@ static u64 ssd_serve_write(struct ssd *ssd, struct solid_command *command, u64 n
 	command->parts.hit = true;
 	if (ssd->writes.first || !has_room(ssd, command)) {
 		command->parts.hit = false;
+		command->taken = 0;
 		ssd->figures.buffer_waits++;
 		waiting_append(&ssd->writes, command);
-		ssd_make_room(ssd, now);
+		ssd_admit(ssd, now);
 		return NEVER;
 	}
-	return take_in(ssd, command, now) ? from : NEVER;
+	take_piece(ssd, command, command->sector, command->sectors, now);
+	return has_come_in(ssd, command, now) ? from : NEVER;
 }
 
 static u64 ssd_serve_flush(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
@@ -622,12 +661,17 @@ void ssd_figures(const struct ssd *ssd, struct solid_figures *figures)
 static void ssd_init(struct ssd *ssd)
 {
 	const struct profile *profile = ssd->profile;
+	u64 block = ftl_block_pages(ssd->ftl) * PAGE_BYTES;
 	u32 i;
 
+	ssd->die_block = max_t(u64, div_u64(block, profile->dies), profile->program_unit);
+	ssd->block_dies = div64_u64(block, ssd->die_block);
 	for (i = 0; i < profile->channels; i++)
 		carrier_init(&ssd->channels[i], profile->channel_rate);
 	for (i = 0; i < profile->dies; i++) {
 		ssd->dies[i].channel = i % profile->channels;
+		/* No two dies open their next block at the same time. */
+		ssd->dies[i].filled = div_u64(ssd->die_block * i, profile->dies);
 		ssd_put_idle(ssd, i);
 	}
 	ssd->size = profile->write_buffer * 512ULL;
@@ -661,17 +705,12 @@ static bool create_parts(struct ssd *ssd, u32 most, struct ftl *ftl, gfp_t gfp)
 	ssd->own_ftl = ftl ? NULL : ftl_create(profile, gfp);
 	ssd->ftl = ftl ?: ssd->own_ftl;
 	if (!ssd->dies || !ssd->idle || !ssd->channels || !ssd->ftl)
-	u64 block = ftl_block_pages(ssd->ftl) * PAGE_BYTES;
 		return false;
 	if (profile->buffer_reads) {
-	ssd->die_block = max_t(u64, div_u64(block, profile->dies), profile->program_unit);
-	ssd->block_dies = div64_u64(block, ssd->die_block);
 		ssd->buffered = buffered_create(profile->write_buffer, gfp);
 		if (!ssd->buffered)
 			return false;
 	}
-		/* No two dies open their next block at the same time. */
-		ssd->dies[i].filled = div_u64(ssd->die_block * i, profile->dies);
 	if (pages) {
 		ssd->most = most;
 		ssd->map = map_cache_create(pages, gfp);

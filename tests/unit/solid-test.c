@@ -8,13 +8,14 @@
 #define MS		1000000ULL
 
 /* 4 KiB go over a channel in 10 us, over the link in 2 us. */
-#define SSD									\
-	"name=t;kind=ssd;max_sectors=64sectors;"				\
+#define SSD_OF(largest)								\
+	"name=t;kind=ssd;max_sectors=" largest ";"				\
 	"capacity=64MiB;raw_capacity=80MiB;gc_unit=1MiB;sample=1;"		\
 	"link_rate=2048MB/s;command_time=1us;read_latency=5us;write_latency=3us;" \
 	"dies=4;channels=2;channel_rate=409.6MB/s;read_time=50us;"		\
 	"flash_page=16384B;program_unit=16384B;program_time=600us;erase_time=2ms;" \
 	"write_buffer=256KiB;flush_overhead=7us;"
+#define SSD		SSD_OF("64sectors")
 #define NVME		"host=nvme;nr_requests=64;"
 #define PLAIN_SSD	SSD NVME "page_types=1;"
 #define TLC_SSD		SSD NVME "page_types=3;read_step=26us;"
@@ -270,6 +271,32 @@ static void a_full_buffer_empties_at_the_dies_rate(struct kunit *test)
 	KUNIT_EXPECT_GE(test, took, should - should / 50);
 	KUNIT_EXPECT_LE(test, took, should + should / 50);
 	done(&rig);
+}
+
+/* However large the writes are, they take what the dies need. */
+static void a_write_comes_into_the_buffer_in_pieces(struct kunit *test)
+{
+	/* Less than the buffer of 16 units, as much, more; 5/4 of a unit, not by pages */
+	static const u32 sizes[] = { 96, 192, 512, 520, 768, 2048, 40 };
+	static struct rig rig;
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		u32 sectors = sizes[i], nr = 2 * 2048 * 8 / sectors;
+		u64 should = nr * sectors / 32 * 640 * US / 4, begin = 0;
+
+		prepare(&rig, test, SSD_OF("2048sectors") NVME "page_types=1;",
+			"power_loss_protection=yes");
+		/* The first half fills the buffer, and the dies are busy from then on. */
+		for (j = 0; j < 2 * nr; j++) {
+			if (j == nr)
+				begin = rig.now;
+			time_of(&rig, DISK_WRITE, j * sectors + 4 * (sectors == 40), sectors);
+		}
+		KUNIT_EXPECT_GE_MSG(test, rig.now - begin, should - should / 50, "%u", sectors);
+		KUNIT_EXPECT_LE_MSG(test, rig.now - begin, should + should / 50, "%u", sectors);
+		done(&rig);
+	}
 }
 
 /*
@@ -1036,6 +1063,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(two_drives_of_one_map_share_what_is_written),
 	KUNIT_CASE(a_flush_writes_what_would_be_lost),
 	KUNIT_CASE(a_full_buffer_empties_at_the_dies_rate),
+	KUNIT_CASE(a_write_comes_into_the_buffer_in_pieces),
 	KUNIT_CASE(dies_erase_one_after_another),
 	KUNIT_CASE(a_read_suspends_a_program_if_the_drive_can),
 	KUNIT_CASE(page_types_are_read_at_speeds_of_their_own),
