@@ -4,6 +4,7 @@
 
 #define KIB	2		/* sectors */
 #define MIB	2048
+#define PAGE	8		/* of an SSD's map */
 
 /* Why a rule does not speak of a job, or of a drive */
 static const char backwards[] = "backwards";
@@ -480,6 +481,12 @@ static const char *fit_idle(struct job *job, const struct profile *profile)
 	part->flush = 0;
 	part->streams = 1;
 	part->gap = 0;
+	/* The second run would read the rest of the pages of which the first wrote a part. */
+	part->start = part->start / PAGE * PAGE;
+	part->span = part->span / PAGE * PAGE;
+	part->sectors = max(part->sectors / PAGE, 1u) * PAGE;
+	part->align = part->align / PAGE * PAGE;
+	part->offset = 0;
 	if (profile->slc_cache) {
 		most = min(2 * profile->slc_cache * 512, MOST_IDLE_BYTES);
 		part->sectors = max(part->sectors, 128u * KIB);
