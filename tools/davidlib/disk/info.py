@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from ..command import Commands, add
-from ..drive import files, profile_bench, profileword
+from ..drive import files, profile_bench, profileword, worth
 from ..sizes import SECTOR, format_both
 from ..util import DAVID
 from . import dm
@@ -31,6 +31,11 @@ def _assumed(name: str) -> str:
     if name not in files.names():
         return ""
     return profile_bench.grade_text(profile_bench.grade(files.path_of(name).read_text()))
+
+
+def _worth(name: str) -> dict[str, Any]:
+    """Who has measured the drive's shipped profile, by kind of job; empty if it is not shipped."""
+    return worth.of_profile(name).as_dict() if name in files.names() else {}
 
 
 # What an SSD's map begins with: docs/MODEL.md.
@@ -60,6 +65,7 @@ def _drive(word: profileword.Word, size: int) -> dict[str, Any]:
         "host": {key: items[key] for key in HOST if key in items},
         "flash": _flash(items),
         "sources": _assumed(word.name()),
+        "worth": _worth(word.name()),
     }
 
 
@@ -93,6 +99,8 @@ def as_text(found: dict[str, Any]) -> str:
         if found["flash"]:
             lines.append(_row("flash", found["flash"]))
         lines.append(_row("sources", found["sources"] or "of a profile that is not in profiles/"))
+        if found["worth"]:
+            lines.append(_row("worth", worth.brief(worth.of_profile(found["drive"]))))
     else:
         lines.append(_row("drive", "none: no times, as fast as it can"))
     lines.append(_row("options", " ".join(f"{key}={value}" for key, value in found["options"].items())))

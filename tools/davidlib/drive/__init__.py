@@ -5,7 +5,7 @@ Commands: profile.py; sim.py, which serves what recording.py reads, or by served
 finds a profile, profileword.py makes one word of it, disksim.py reads DiskSim's descriptions of drives.
 everyday.py is the table of jobs, profile_bench.py runs them. evidence.py reads profiles/evidence/*.toml: what
 real drives did, which jobs of the table and realdrives.py are held against. classes.py reads
-profiles/classes/*.toml: kinds of drives, and how far their drives are apart.
-presets.py has ways in which drives were seen to fail.
+profiles/classes/*.toml: kinds of drives, and how far their drives are apart. worth.py grades profiles by kind
+of job. presets.py has ways in which drives were seen to fail.
 The model and the parser of profiles are C: build/david-sim does the work, so that there is one of each.
 """

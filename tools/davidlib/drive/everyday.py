@@ -69,6 +69,7 @@ class Row:
     fitted: bool = False
     known: str = ""  # why it is off, where that is not to be mended: shown, and does not fail
     options: tuple[str, ...] = ()  # of the profile
+    of: str = "drive"  # or "class": another one was measured
 
 
 FIGURES: dict[str, Callable[[dict[str, Any]], float]] = {

@@ -66,6 +66,14 @@ def load(profile: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+def of_what(entry: dict[str, Any]) -> str:
+    """Which drive was measured."""
+    found: str = entry.get("of", "drive")
+    if found not in ("drive", "class"):
+        raise KeyError("of")
+    return found
+
+
 def _expected(entry: dict[str, Any]) -> Callable[[Seen], float | None]:
     value = entry.get("value")
     if "formula" not in entry:
@@ -82,7 +90,8 @@ def _job(entry: dict[str, Any]) -> Row:
     if entry.get("kind", UNKNOWN) not in ((MEASURED, PUBLISHED) if known else (UNKNOWN,)):
         raise KeyError("kind")
     row = Row("drive", entry["name"], entry["job"], entry["unit"], _expected(entry), entry["source"],
-              entry.get("kind", UNKNOWN), fitted=entry.get("fitted", False), known=entry.get("known", ""))
+              entry.get("kind", UNKNOWN), fitted=entry.get("fitted", False), known=entry.get("known", ""),
+              of=of_what(entry))
     if known:
         row.below, row.above = entry["below"], entry["above"]
     return row

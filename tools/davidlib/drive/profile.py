@@ -7,6 +7,7 @@ There is one parser of profiles, the model's own: david-sim is called for everyt
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,8 @@ from pathlib import Path
 
 from .. import build
 from ..command import Commands
-from . import disksim, profile_bench
+from ..util import UserError
+from . import classes, disksim, profile_bench, worth
 from .files import find, names, path_of
 
 
@@ -23,7 +25,38 @@ def call(*words: str) -> int:
 
 
 def cmd_list(_: argparse.Namespace) -> int:
-    return call("list", *(str(path_of(name)) for name in names()))
+    words = [str(build.ensure("david-sim")), "profile", "list", *(str(path_of(name)) for name in names())]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    head, *lines = done.stdout.splitlines()
+    print(head + "".join(f"  {kind.upper():<11}" for kind in worth.KINDS) + "  CLASS")
+    for name, line in zip(names(), lines, strict=True):
+        found = worth.of_profile(name)
+        print(line + "".join(f"  {worth.cell(one):<11}" for one in found.grades)
+              + f"  {found.drive_class}{', nobody vouches for it' if found.doubt else ''}")
+    return done.returncode
+
+
+def cmd_worth(args: argparse.Namespace) -> int:
+    if args.write:
+        if args.profile or args.json:
+            raise UserError("--write writes the table of all profiles: leave out P and --json")
+        return profile_bench.write_worth()
+    found = [worth.of_text(find(name).read_text(encoding="utf-8", errors="replace"))
+             for name in args.profile or names()]
+    if args.json:
+        print(json.dumps({one.profile: one.as_dict() for one in found}, indent=1))
+    else:
+        print("\n".join(map(worth.as_text, found)))
+    return 0
+
+
+def cmd_class(args: argparse.Namespace) -> int:
+    if args.name:
+        print(classes.as_text(classes.find(args.name)))
+        return 0
+    for one in classes.every():
+        print(f"{one.name:<14}{len(one.drives)} drive{'s' * (len(one.drives) != 1):<2} {one.title}")
+    return 0
 
 
 def cmd_show(args: argparse.Namespace) -> int:
@@ -62,7 +95,12 @@ def add_parsers(sub: Commands) -> None:
     parser = sub.add_parser("profile", help="drives that a disk can be modelled on",
                             description="Look at drives' profiles, check them, import others.")
     commands = parser.add_subparsers(dest="profile_command", required=True, metavar="COMMAND")
-    one = commands.add_parser("list", help="the profiles in profiles/: name, size, speed, heads")
+    one = commands.add_parser(
+        "list", help="the profiles in profiles/: name, size, speed, heads, grades",
+        description="List the profiles in profiles/, with a grade for each kind of job. drive: this one was "
+        "measured; class: others of its class were; assumed: neither. x1.5: by these others a figure may be "
+        f"1.5 times too large or too small; without it fewer than {worth.LEAST} others were measured, and "
+        "nobody knows. 'david profile worth P' says more.")
     one.set_defaults(func=cmd_list)
     one = commands.add_parser("show", help="all parameters of a profile, those not given in it, too")
     one.add_argument("profile", metavar="P", help="a name in profiles/, or a file")
@@ -81,6 +119,22 @@ def add_parsers(sub: Commands) -> None:
                               "sound. 'david profile options' lists what can stand in one.")
     one.add_argument("profile", metavar="FILE", help="a file, or a name in profiles/")
     one.set_defaults(func=cmd_check)
+    one = commands.add_parser(
+        "worth", help="who has measured a drive, by kind of job, and how far off its class is",
+        description="Say of each kind of job whether the drive, its class, or nobody was measured, how many "
+        "figures hold the profile, and by how much the model was off on the other drives of the class "
+        "(docs/REFERENCE.md, What a profile is worth). Without P: of all.")
+    one.add_argument("profile", metavar="P", nargs="*", help="a name in profiles/, or a file")
+    one.add_argument("--json", action="store_true", help="as JSON, for programs")
+    one.add_argument("--write", action="store_true",
+                     help="run all figures anew, and write the table that the grades are made of; a minute")
+    one.set_defaults(func=cmd_worth)
+    one = commands.add_parser(
+        "class", help="the classes of drives, and how far apart the drives of one are",
+        description="List the classes of drives. With NAME: the drives that it was made from, and the spread "
+        "among them of each parameter.")
+    one.add_argument("name", metavar="NAME", nargs="?", help="a class")
+    one.set_defaults(func=cmd_class)
     one = commands.add_parser("options", help="the parameters of a profile, with units, limits and presets")
     one.set_defaults(func=cmd_options)
     profile_bench.add_parser(commands)

@@ -15,11 +15,11 @@ from typing import Any
 
 from .. import build
 from ..command import Commands
-from ..util import UserError, say
-from . import evidence, realdrives
+from ..util import UserError, say, write_whole
+from . import evidence, realdrives, worth
 from . import files as profiles
+from .everyday import CLOSED, NO_LIMIT, Outcome, Row, Seen, rows_for
 from .everyday import FIGURES as UNITS
-from .everyday import NO_LIMIT, Outcome, Row, Seen, rows_for
 
 GRADES = ("measured", "published", "derived", "fitted", "assumed")
 # The first of these that stands in a parameter's comment says what it is. Sources alone: published.
@@ -28,7 +28,7 @@ WORDS = (
     (r"\bchosen to meet\b|\bfitted\b", "fitted"),
     (r"\bmeasured\b", "measured"),
     (r"\bderived\b", "derived"),
-    (r"\[[A-Z][A-Za-z0-9]*\]", "published"),
+    (r"\[[A-Z][A-Za-z0-9]*\]|\bdata sheet\b", "published"),
 )
 
 
@@ -122,18 +122,22 @@ def _cell(outcome: Outcome) -> str:
 def as_text(results: list[Outcome]) -> str:
     head = f"  {'':<6}{'job':<40} {'modelled':>9} {'should be':>18} {'':<11}{'off by':>9}  by"
     lines = []
+    told = [outcome for outcome in results if outcome.off is not None]
+    free = [outcome for outcome in told if not outcome.row.fitted]
     for title, chosen in (
+        ("Not fitted, of a real drive: evidence", [one for one in free if one.row.group == "drive"]),
         (
-            "Not fitted: evidence",
-            [outcome for outcome in results if not outcome.row.fitted and outcome.off is not None],
+            "Not fitted, of the class: bounds that its drives keep",
+            [one for one in free if one.row.group != "drive" and one.row.kind != CLOSED],
         ),
         (
-            "Fitted: a parameter was chosen by this figure",
-            [outcome for outcome in results if outcome.row.fitted],
+            "Closed forms of the profile's own parameters: they hold the model, and tell nothing of a drive",
+            [one for one in free if one.row.group != "drive" and one.row.kind == CLOSED],
         ),
+        ("Fitted: a parameter was chosen by this figure", [one for one in results if one.row.fitted]),
         (
             "No figure was found to hold these against, of the drive or of its class",
-            [outcome for outcome in results if outcome.off is None],
+            [one for one in results if one.off is None],
         ),
     ):
         if not chosen:
@@ -172,6 +176,7 @@ def summary(name: str, results: list[Outcome], measured: list[realdrives.Real]) 
     known = sum(outcome.bad and bool(outcome.row.known) for outcome in results)
     fitted = sum(outcome.row.fitted for outcome in results)
     unknown = sum(outcome.off is None for outcome in results)
+    closed = sum(outcome.row.kind == CLOSED for outcome in results)
     beside = ""
     if measured:
         beside = f"; {len(measured)} beside a real drive, {sum(row.bad for row in measured)} off"
@@ -180,8 +185,8 @@ def summary(name: str, results: list[Outcome], measured: list[realdrives.Real]) 
     if not results:
         return f"{name}{beside or ': nothing was measured'}".replace(";", ":")
     return (
-        f"{name}: {len(results)} jobs, {fitted} of them fitted; {off} off, {known} more known to be off, "
-        f"{unknown} without a figure{beside}"
+        f"{name}: {len(results)} jobs, {closed} of them closed forms, {fitted} fitted; {off} off, "
+        f"{known} more known to be off, {unknown} without a figure{beside}"
     )
 
 
@@ -197,16 +202,18 @@ def bench(args: argparse.Namespace) -> int:
         say(f"running david-sim on {args.profile}, some seconds")
     name, results = outcomes(path, args.option)
     measured = [] if args.option else realdrives.compare(name, path, _sim)
-    counts = grade(path.read_text(encoding="utf-8", errors="replace"))
+    text = path.read_text(encoding="utf-8", errors="replace")
+    counts, value = grade(text), worth.of_text(text)
     if args.json:
         rows = [as_dict(outcome) for outcome in results]
         drives = [asdict(row) for row in measured]
-        print(json.dumps({"profile": name, "grade": counts, "rows": rows, "real": drives}, indent=1))
+        found = {"profile": name, "grade": counts, "worth": value.as_dict(), "rows": rows, "real": drives}
+        print(json.dumps(found, indent=1))
     else:
         print(f"{name}\n{as_text(results)}\n")
         if measured:
             print(realdrives.as_text(name, measured) + "\n")
-        print(f"{summary(name, results, measured)}\n{grade_text(counts)}")
+        print(f"{summary(name, results, measured)}\n{grade_text(counts)}\n\n{worth.as_text(value)}")
     return 1 if failed(results, measured) else 0
 
 
@@ -247,15 +254,32 @@ def _validate_one(args: argparse.Namespace, name: str) -> tuple[bool, str]:
         rows = [outcome for outcome in results if args.all or outcome.bad]
         text += [as_text(rows)] if rows else []
         text += [realdrives.as_text(drive, measured)] if measured else []
-        text += [
-            summary(drive, results, measured),
-            grade_text(grade(profiles.find(name).read_text(encoding="utf-8"))),
-        ]
+        found = profiles.find(name).read_text(encoding="utf-8")
+        text += [summary(drive, results, measured), grade_text(grade(found))]
+        if drive in profiles.names():
+            old = worth.outdated(drive, worth.points(drive, results, measured))
+            bad |= bool(old)
+            text += [f"OLD: {old}" if old else worth.brief(worth.of_profile(drive))]
     if args.jobs:
         good, said = physics(profiles.find(name), drive, args.jobs, args.seed)
         bad |= not good
         text.append(said if not good or args.all else _rules_summary(said))
     return bad, "\n".join(text)
+
+
+def _points(name: str) -> list[worth.Point]:
+    path = profiles.path_of(name)
+    return worth.points(name, outcomes(path, [])[1], realdrives.compare(name, path, _sim))
+
+
+def write_worth() -> int:
+    """The table of what profiles are worth, anew."""
+    build.ensure("david-sim")
+    with ThreadPoolExecutor(2) as pool:
+        found = [point for points in pool.map(_points, profiles.names()) for point in points]
+    write_whole(worth.TABLE, worth.as_csv(found))
+    say(f"{worth.TABLE}: {len(found)} figures of {len({one.profile for one in found})} drives")
+    return 0
 
 
 def validate(args: argparse.Namespace) -> int:

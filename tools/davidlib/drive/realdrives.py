@@ -2,7 +2,7 @@
 """Real drives' response times beside the model's: a table of `david profile bench` and `validate`.
 
 A figure that a parameter of the profile was chosen by shows that the fit holds. It is no evidence for the
-model. What fio-plot measured is read from the tree's profiles/evidence: an installed `david` has none of it.
+model. What fio-plot measured is in a table of its own, profiles/evidence/fio-plot.csv.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KEYS = {"name", "state", "fill", "part", "job", "source", "why", "of",
         *(of.replace(" ", "_") for of in COLUMNS)}
 
 SECONDS = 60  # a point of fio-plot's
-FIO_PLOT = Path(__file__).resolve().parents[3] / "profiles/evidence/fio-plot.csv"
+FIO_PLOT = evidence.EVIDENCE / "fio-plot.csv"
 
 
 @dataclass
@@ -64,6 +64,7 @@ class Real:
     served_by: str = ""  # a drive that serves all rows with this name, in order; else a new one does
     size: int = 0  # sectors of the drive, if it is a smaller one
     why: str = ""  # some of it is off
+    of: str = "drive"  # or "class": another one was measured
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -111,7 +112,7 @@ def _row(entry: dict[str, Any]) -> Real:
     fill = entry.get("fill")
     state = entry["state"] + (f" {fill}" if fill else "")
     row = Real(entry["name"], state, entry.get("part", 0), entry["job"], entry["source"], figures)
-    row.why = entry.get("why", "")
+    row.why, row.of = entry.get("why", ""), evidence.of_what(entry)
     return row
 
 
