@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..drive import profile_bench
+from ..drive import profile_bench, worth
 from ..util import TREE, VERSION, UserError, write_whole
 from ..workload.record import QUANTILES
 from . import lock, parts, spec
@@ -37,7 +37,7 @@ FIGURES = ("seconds", "operations", "operations_per_s", "megabytes_per_s", "read
 PARTS = ("profile_digest", "model", "classifier", "module", "lab", "code")
 COLUMNS = ("id", "variant", "workload", "profile", "file_system", "seed", *FIGURES, "store_bytes",
            "memory_bytes", "trustworthy", "verdict", "wrong", "doubts", "touched", "stroked",
-           "drive", *PARTS, "kernel", "versions", "factors", "latency")
+           "drive", *PARTS, "kernel", "versions", "factors", "latency", "worth")
 # Of the directory: 1 had no factors. Older ones are read, newer ones refused.
 FORMAT = 2
 
@@ -141,6 +141,7 @@ def _words(run: Run) -> dict[str, Any]:
         "file_system": told["file_system"]["name"],
         "workload": told["workload"]["name"],
         "drive": profile_bench.grade_text(profile_bench.grade(text)) if text else "",
+        "worth": worth.of_text(text).as_dict() if text else {},
         "factors": told.get("factors", {}),
     }
 
@@ -156,7 +157,8 @@ def _named(one: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
         "workload": run["workload"] | {"name": words["workload"]},
     }
     named |= {"profile": words["profile"]} if words["profile"] else {}
-    return one | {"id": words["id"], "drive": words["drive"], "run": named}
+    # Older ones have no grades.
+    return one | {"id": words["id"], "drive": words["drive"], "worth": words.get("worth", {}), "run": named}
 
 
 # What a page is made of.
@@ -267,7 +269,7 @@ def columns(one: dict[str, Any]) -> list[Any]:
         "; ".join(f"{doubt['kind']}: {doubt['text']}" for doubt in result["doubts"]),
         *reached(result),
         *(one["drive"], *_digests(one), kernel_of(one), said_versions(one)),
-        *(json.dumps(run["factors"]), json.dumps(_latency(result))),
+        *(json.dumps(run["factors"]), json.dumps(_latency(result)), json.dumps(one.get("worth", {}))),
     ]
 
 

@@ -3,10 +3,11 @@
 
 cli.py is the command. figures.py has the numbers: a metric of each run, its mean with an interval, variants
 held against each other. factors.py compares what was asked within all else, and finds interactions;
-crossings.py where curves over a parameter cross; answer.py puts all that into sentences. compare.py holds two
-results against each other, thresholds.py a result against its question's thresholds. plots.py draws with
-matplotlib, theme.py makes the drawings follow the page's light or dark; page.py writes one HTML file, which
-opens without a network; origin.py says of which kernel, programs and drives it is; export.py writes PNG, SVG
-and CSV, filenames.py names them. Not installed, as labs are not.
+crossings.py where curves over a parameter cross; answer.py puts all that into sentences. trust.py says how
+far a figure may be from the drive's. compare.py holds two results against each other, thresholds.py a result
+against its question's thresholds. plots.py draws with matplotlib, theme.py makes the drawings follow the
+page's light or dark; page.py writes one HTML file, which opens without a network; origin.py says of which
+kernel, programs and drives it is; export.py writes PNG, SVG and CSV, filenames.py names them. Not installed,
+as labs are not.
 plots.py, page.py and export.py need the environment of bench.prepare; the others need no more than Python.
 """

@@ -13,7 +13,7 @@ from ..bench.metrics import METRICS
 from ..bench.results import Results
 from ..command import Commands
 from ..util import DAVID, MISSED, NOT_BELIEVABLE, UserError, write_whole
-from . import answer, compare, crossings, origin, thresholds
+from . import answer, compare, crossings, origin, thresholds, trust
 
 
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -98,6 +98,8 @@ def report(args: argparse.Namespace) -> int:
             print(f"  in doubt: {doubt}")
     for line in answer.depends(runs, metric) + crossings.sentences(runs, metric):
         print(line)
+    for line in trust.sentences(runs, metric):
+        print(f"  {line}")
     if alone := answer.lonely(runs, metric):
         print(alone)
     for line in answer.reach(runs):

@@ -10,7 +10,7 @@ from typing import Any
 from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from ..bench.results import reached
-from . import answer, factors, figures, origin, plots, theme
+from . import answer, factors, figures, origin, plots, theme, trust
 
 STYLE = """
 *{box-sizing:border-box}
@@ -151,6 +151,7 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
     good, verdict = answer.verdict(runs)
     said = "".join(f'<p class="answer">{escape(text)}</p>'
                    for text in answer.with_doubts(runs, metric))
+    said += "".join(f"<p>{escape(text)}</p>" for text in trust.sentences(runs, metric))
     alone = answer.lonely(runs, metric)
     note = f"<p>{escape(alone)}</p>" if alone else ""
     lack = f'<p class="bad">{escape(missing)}</p>' if missing else ""
@@ -163,7 +164,7 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         f'{said}{note}{lack}<p class="{"good" if good else "bad"}">{escape(verdict)}</p>'
         f"{_by_factor(runs, metric)}<h2>Variants</h2>{_summary(runs, metric)}"
         "<p>An interval is of 95 % (Student's) over seeds: it is about the workload's randomness, not about "
-        "how far the model is from the drive. Where all seeds come to the same there is none. "
+        "how far the model is from the drive: what is known of that stands below the answer. Where all seeds come to the same there is none. "
         "Variants are compared seed by seed. Drawings over time and of distributions are "
         "of each variant's first seed.</p>"
         "<p>Touched: the bytes of the disk that were asked for, each once. Stroked: from the first to the "
