@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import random
+import sqlite3
 import struct
 from pathlib import Path
 
@@ -202,6 +203,17 @@ def test_blktraces_own_files_are_read_with_those_of_the_other_processors(order: 
     # What one processor said is missing.
     (tmp_path / "sdb.blktrace.2").unlink()
     assert complaint("blkparse", requests_of(tmp_path / "sdb.blktrace.1"))
+
+
+def test_a_trace_of_many_requests_is_imported_whole(tmp_path: Path) -> None:
+    """What waits for its order at the end is more than a frame of a trace file may be."""
+    lines = [f"{n * 7919},host,0,{'Read' if n % 3 else 'Write'},{n * 4096},4096,100\n" for n in range(13_000)]
+    (tmp_path / "log").write_text("".join(lines))
+    trace = importing.import_lines(None, tmp_path / "log", tmp_path / "t.db")
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        rows = database.execute("SELECT count(*), sum(result), sum(duration) FROM event WHERE result > 99")
+        assert rows.fetchone() == (13_000, 13_000 * 4096, 13_000 * 10_000)
+    assert trace.account.lines == 13_000
 
 
 def test_a_file_of_blktrace_that_is_cut_short_says_so(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     trace = tracefile.TraceFile("-")
     for n in range(100):
         trace.call(1, 0, n + 1, n + 2, 1, (3, 0, 1))
-    found["trace file"].write_bytes(trace.frame() + trace.end({}))
+    found["trace file"].write_bytes(b"".join(trace.end({})))
     found["result of fio"] = top / "result of fio"
     found["result of fio"].write_text(json.dumps(FIO))
     return found

@@ -62,8 +62,7 @@ class Trace:
         times = [STEP + int(time * STEP) for time in (start, end)]
         self._file.call(tid, self._nr[name], *times, result, args, flags, blobs)
         self.calls += 1
-        if self._file.full():
-            self._frames.append(self._file.frame())
+        self._frames += self._file.closed()
         return self.calls
 
     def touch(
@@ -115,7 +114,7 @@ class Trace:
 
     def finish(self, out: Path) -> None:
         names = {nr: name for name, nr in self._nr.items()}
-        assert program.finish("-", out, iter([*self._frames, self._file.end(names)]))
+        assert program.finish("-", out, iter([*self._frames, *self._file.end(names)]))
 
     # The calls that the cases are made of.
     def open(self, who, fd: int, path: str, flags: int = 0, ino: int = 0, size: int = 0, mode: int = FILE):

@@ -50,6 +50,7 @@ class TraceFile:
     def __init__(self, origin: str) -> None:
         self.origin = origin
         self._records = bytearray()
+        self._closed: list[bytes] = []  # frames that are not handed out yet
         self._sequence = 0
         self._calls: Counter[int] = Counter()
         self.account = Account()
@@ -92,6 +93,8 @@ class TraceFile:
             )
             + tail
         )
+        if len(self._records) > FRAME:
+            self._closed.append(self._frame())
 
     def call(
         self,
@@ -113,10 +116,12 @@ class TraceFile:
     def calls(self) -> int:
         return self._calls.total()
 
-    def full(self) -> bool:
-        return len(self._records) > FRAME
+    def closed(self) -> Iterator[bytes]:
+        """Frames that are full: however much an importer records at a time, none is longer than it may be."""
+        frames, self._closed = self._closed, []
+        yield from frames
 
-    def frame(self) -> bytes:
+    def _frame(self) -> bytes:
         """What has been recorded since the last frame."""
         head = struct.pack("<IHHIII", MAGIC, 1, 0, len(self._records), len(self._records), self._sequence)
         crc = zlib.crc32(self._records, zlib.crc32(head))
@@ -125,8 +130,8 @@ class TraceFile:
         self._records = bytearray()
         return frame
 
-    def end(self, names: dict[int, str]) -> bytes:
-        """The last frame, with the balance."""
+    def end(self, names: dict[int, str]) -> Iterator[bytes]:
+        """The last frames, with the balance."""
         texts = [
             f"calls={self._calls.total()}",
             f"unknown={self._calls[UNKNOWN]}",
@@ -138,12 +143,12 @@ class TraceFile:
         self.record(
             BALANCE, 0, entry=self._last, exit=self._last, blobs=[(TEXT, text.encode()) for text in texts]
         )
-        return self.frame()
+        yield from self.closed()
+        yield self._frame()
 
 
 def frames(trace: TraceFile, names: dict[int, str], steps: Iterator[None]) -> Iterator[bytes]:
-    """All frames of what an importer records; it yields now and then, at least once in some records."""
+    """All frames of what an importer records; it yields now and then."""
     for _ in steps:
-        if trace.full():
-            yield trace.frame()
-    yield trace.end(names)
+        yield from trace.closed()
+    yield from trace.end(names)
