@@ -4,18 +4,21 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import random
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from davidlib.trace import formats, from_strace, importing, program, recognise, tracefile
+from davidlib.trace import blocks, formats, from_requests, from_strace, importing, program, recognise
+from davidlib.trace import tracefile
 from davidlib.util import UserError
 from helpers import traced
 
@@ -402,6 +405,92 @@ def test_fio_replays_what_is_exported_for_it(tmp_path: Path) -> None:
     job = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
     assert (job["write"]["total_ios"], job["write"]["io_bytes"]) == (25, 25 * 4096)
     assert (job["read"]["total_ios"], job["read"]["io_bytes"]) == (13, 25 * 4096)
+
+
+A_LINE_A_CALL = ("fio", "msr", "systor", "fiu", "alibaba", "tencent", "spc", "disksim")
+
+
+@pytest.mark.parametrize("kind", A_LINE_A_CALL)
+def test_every_line_is_a_call_or_has_none_or_is_left_out(kind: str) -> None:
+    """Opens that no line has are counted apart, whoever is told of the requests."""
+    calls = program.calls()
+    for seed in range(max(RUNS // 20, 60)):
+        text = mutated(SAMPLES[kind], random.Random(seed)) if seed else SAMPLES[kind]
+        trace, told = tracefile.TraceFile(kind), blocks.Blocks()
+        for _ in formats.CALLS[kind](trace, calls, trace.account.each(io.StringIO(text))):
+            pass
+        for _ in formats.BLOCKS[kind](told, told.account.each(io.StringIO(text))):
+            pass
+        for account, taken in ((trace.account, trace.calls() - trace.account.made_up),
+                               (told.account, len(told))):  # fmt: skip
+            counted = sum(each.count for each in (*account.without.values(), *account.left_out.values()))
+            assert counted + taken == account.lines > 0, (seed, account.as_json())
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1.5,hm,1,Read,4096,512,10\n", "as msr, line 1: '1.5' is no whole number"),
+        ("12,hm,1,Read,4096,512,10\n9,hm,1,Read,-4096,512,10\n" * 3 + "x\n" * 20,
+         "as msr, line 2: '-4096' is no whole number"),
+        ("1455592551,one,R,4,0,512\n", "as systor, line 1: 'one' is no number"),
+        ("0 sda 8 8 0\n", "as disksim, line 1: 'sda' is no whole number"),
+        ("fio version 4 iolog\n1 /f add\n", "as fio, line 1: version 4 of fio's iolog: 1 to 3 are known"),
+    ],
+)  # fmt: skip
+def test_a_text_that_has_nearly_a_format_says_where_it_has_not(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(text)
+    with pytest.raises(UserError) as raised:
+        importing.import_lines(None, tmp_path / "log", tmp_path / "t.db")
+    assert says in str(raised.value)
+
+
+def test_numbers_are_read_as_programs_write_them(tmp_path: Path) -> None:
+    lines = "0,8,512,R,1.5\n0,16,512,R,.25e1\n0,24,512,R,35E-1\n0,32,512,R,4.\n0,40,512,R,5.0000000019\n"
+    database = imported("spc", lines, tmp_path)
+    assert [row[2] for row in rows(database, CALLS)] == [0, 10**9, 2 * 10**9, 2_500_000_000, 3_500_000_001]
+    for wrong in ("1e", "e1", ".", "1e999", "1_0", "+1", "٣", "nan", "0x10", "1e50"):
+        with pytest.raises(ValueError):
+            from_requests.fraction(wrong, 10**9)
+        with pytest.raises(ValueError):
+            from_requests.number(wrong)
+
+
+def test_shares_are_of_what_the_text_has(tmp_path: Path) -> None:
+    """Each request here is of another disk: opens that are made up are half of the calls."""
+    good = [f"{n},R,4096,4096,{n}\n" for n in range(300)]
+    (tmp_path / "log").write_text("".join(good) + "x,R,4096,4096,1\n" * 4)
+    words = ["trace", "import", str(tmp_path / "log"), "-o", str(tmp_path / "t.db")]
+    done = subprocess.run([sys.executable, TREE / "tools/david", *words], capture_output=True, text=True)
+    assert "4 of 304 calls, 1.3 %, not understood: as line 301, 'x,R,4096,4096,1', 'x' is no" in done.stderr
+    assert "304 lines, 300 calls; made up: 300 opens" in done.stderr and done.returncode == 2
+
+
+def iolog(*lines: str) -> str:
+    return "\n".join(("fio version 3 iolog", "0 /f add", "1 /f open", *lines, "99 /f close\n"))
+
+
+def test_iologs_of_fio_behind_one_another_are_none(tmp_path: Path) -> None:
+    """fio appends, and its jobs of numjobs write to one file: times begin again, and nobody knows when."""
+    one = iolog("2 /f read 0 4096")
+    for text, says in (
+        (one + one, "at line 6 another iolog of fio begins"),
+        (iolog(*(f"{9 - n % 2} /f read {n * 4096} 4096" for n in range(40))), "of an earlier time than the"),
+    ):
+        (tmp_path / "log").write_text(text)
+        for read in (blocks.load, lambda path, kind: importing.import_lines(kind, path, tmp_path / "t.db")):
+            with pytest.raises(UserError, match=says):
+                read(tmp_path / "log", None)
+
+
+def test_names_in_iologs_may_have_blanks_and_requests_have_bytes(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(iolog("2 /f read 0 0", "3 /f g read 4096 512").replace("/f ", "/my f "))
+    trace = importing.import_lines("fio", tmp_path / "log", tmp_path / "t.db")
+    assert trace.account.left_out["requests of no bytes"].count == 1
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        assert rows(database, CALLS) == [(1, "pread64", 2000, 0, 4096, 512)]
+        names = rows(database, "SELECT text FROM ofd JOIN text ON text.id = name ORDER BY text")
+    assert names == [("/my f",), ("/my f g",)]
 
 
 @pytest.mark.parametrize("kind", SAMPLES)

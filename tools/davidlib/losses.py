@@ -34,7 +34,14 @@ def of_trace(database: sqlite3.Connection) -> Losses:
     """Of a finished trace: what its balance counts."""
     counted = dict(database.execute("SELECT key, value FROM balance"))
     found = {key: int(counted.get(key, 0)) for key in (*MISSING, *NOT_UNDERSTOOD)}
-    return Losses(found, int(counted.get("calls", 0)) + sum(found[key] for key in MISSING))
+    calls = int(counted.get("calls", 0)) - made_up(database)
+    return Losses(found, calls + sum(found[key] for key in MISSING))
+
+
+def made_up(database: sqlite3.Connection) -> int:
+    """Calls of an imported trace that no line of its text has: they are no part of a whole."""
+    (value,) = database.execute("SELECT total(value) FROM balance WHERE key = 'made-up'").fetchone()
+    return int(value)
 
 
 def percent(share: float) -> str:

@@ -71,9 +71,10 @@ def _left_out(trace: Path, counted: dict[str, int]) -> int:
     """The exit status of a compilation: is too much missing?"""
     calls, without = counted["calls"], {key: counted[key] for key in REASONS if counted[key]}
     say(f"{trace}: {_in_workload(calls, without)}")
-    lost = losses.of_trace(open_trace(trace))
+    database = open_trace(trace)
+    lost = losses.of_trace(database)
     missing = {key: lost.missing[key] for key in losses.MISSING} | {key: counted[key] for key in LEFT_OUT}
-    status = losses.status(str(trace), losses.Losses(missing, calls))
+    status = losses.status(str(trace), losses.Losses(missing, calls - losses.made_up(database)))
     if counted["starved"]:
         status = NOT_BELIEVABLE
     if calls == sum(without.values()) and not counted["touches"]:

@@ -25,6 +25,11 @@ class Kind:
     example: str
     bytes: int | None = None  # None: not known
     ns: int | None = None
+    why: str = ""  # of the first, where it is known
+
+
+class Misread(ValueError):
+    """A line has a format's form, and this is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ class Account:
         self.kept: list[tuple[int, str]] = []  # the first that were not understood
         self.behind: deque[tuple[int, str]] = deque(maxlen=KEPT)  # the last of a summary
         self.backward: dict[str, Kind] = {}  # of what is guessed, what makes it a text that is not read
+        self.made_up = 0  # calls that no line has: a file is opened before it is used
+        self.joined: tuple[int, str] | None = None  # the line at which another text begins, and of what
         self.again = 0  # the line at which the text stands a second time; 0: there is none
         self._first: list[str] = []
         self._alike = 0  # how many lines so far are those of the beginning
@@ -78,12 +85,20 @@ class Account:
             if self._alike == AGAIN:
                 self.again, self._alike = self.lines - AGAIN + 1, 0
 
-    def need_once(self, name: str) -> None:
-        """UserError: lines that have times stand twice, as in a file that was written or joined twice.
+    def is_joined(self, what: str) -> None:
+        """Another text begins at the current line: of times of its own, and nothing is made of both."""
+        self.joined = self.joined or (self._current[0], what)
 
-        Where they do not differ among themselves, nothing tells one time from the next.
+    def need_one(self, name: str, timed: bool) -> None:
+        """UserError: there are two texts, or one stands twice, as in a file that was joined of several.
+
+        TIMED: its lines have times. Where they do not differ among themselves, nothing tells one time from
+        the next.
         """
-        if self.again and len(set(self._first)) > AGAIN // 2:
+        if self.joined:
+            raise UserError(f"{name}: at line {self.joined[0]} {self.joined[1]}; split the file there and "
+                            "take one of the parts")
+        if timed and self.again and len(set(self._first)) > AGAIN // 2:
             raise UserError(f"{name}: from line {self.again} on it is there again: {AGAIN} lines with their "
                             "times are those that it begins with; take one of both")
 
@@ -105,12 +120,14 @@ class Account:
             self.behind.append(self._current)
 
     def leave_out(
-        self, kind: str, count: int = 1, size: int | None = None, ns: int | None = None
+        self, kind: str, count: int = 1, size: int | None = None, ns: int | None = None, why: str = ""
     ) -> None:
         """The current line, or so many, are calls that the trace does not get; of so many bytes, so long."""
         if not count:
             return
         found = self._count(self.left_out, kind, count)
+        if found.line == self._current[0]:
+            found.why = found.why or why
         found.bytes = found.bytes if size is None else (found.bytes or 0) + size
         found.ns = found.ns if ns is None else (found.ns or 0) + ns
         if kind == NOT_UNDERSTOOD:
@@ -163,9 +180,10 @@ class Account:
 
         return {
             "lines": self.lines,
+            "made-up": self.made_up,
             "without-a-call": {name: first(kind) for name, kind in self.without.items()},
             "left-out": {
-                name: first(kind) | {"bytes": kind.bytes, "ns": kind.ns}
+                name: first(kind) | {"bytes": kind.bytes, "ns": kind.ns, "why": kind.why}
                 for name, kind in self.left_out.items()
             },
             "guessed": {name: first(kind) for name, kind in self.guessed.items()},
@@ -178,6 +196,7 @@ class Account:
         found = [
             f"{name}: {self.lines} lines, {taken.calls} {unit}"
             + (f"; without a call: {beside}" if beside else "")
+            + (f"; made up: {self.made_up} opens of files that no line opens" if self.made_up else "")
         ]
         whole = taken.calls + sum(kind.count for kind in self.left_out.values())
         for what, kind in self.left_out.items():
@@ -189,7 +208,8 @@ class Account:
                 elif part is None:
                     missing.append(word)
             unknown = f"; not known: {' and '.join(missing)} of these" if missing else ""
-            found.append(f"{', '.join(shares)}, {what}: as line {kind.line}, {kind.example!r}{unknown}")
+            why = f", {kind.why}" if kind.why else ""
+            found.append(f"{', '.join(shares)}, {what}: as line {kind.line}, {kind.example!r}{why}{unknown}")
         for what, kind in self.guessed.items():
             found.append(f"{kind.count} {what}: as line {kind.line}, {kind.example!r}")
         for what, kind in self.half.items():

@@ -22,6 +22,7 @@ from .from_requests import SECTOR, Sink, Transfer, each
 
 READ, WRITE, FLUSH, DISCARD = range(4)
 FUA, SYNC, PREFLUSH = 1, 2, 8  # as david-sim has them
+WHOLE_SECTORS = "requests taken as the whole sectors that they touch"
 EVENT = re.compile(r" (dev|id|op|sector|sectors|flags|arrival|completion)=([\d:]+)")
 
 
@@ -50,11 +51,11 @@ class Blocks(Sink):
     def untimed(self) -> None:
         self.timed = False
 
-    def open(self, tid: int, name: str, time: int) -> int:
-        return 0
+    def open(self, tid: int, name: str, time: int) -> None:
+        self.account.has_none("opens and closes")
 
     def close(self, tid: int, name: str, time: int) -> None:
-        pass
+        self.account.has_none("opens and closes")
 
     def _keep(self, name: str, start: int, end: int, op: int, place: int, size: int, flags: int) -> None:
         number = self._numbers.setdefault(name, len(self.devices))
@@ -69,7 +70,7 @@ class Blocks(Sink):
             self.account.leave_out("requests of no bytes")
             return
         if (offset | size) % SECTOR:
-            self.account.has_none("requests taken as the whole sectors that they touch")
+            self.account.guess(WHOLE_SECTORS)
         bits = 0 if "A" in flags else SYNC
         bits |= FUA if "U" in flags else 0
         bits |= PREFLUSH if "F" in flags else 0
@@ -136,12 +137,15 @@ def _told(name: str, account: Account, lines: Iterable[str]) -> int:
     return len(to)
 
 
+def _attempts() -> dict[str, recognition.Attempt]:
+    return {name: partial(_told, name) for name in READERS}
+
+
 def recognise(path: Path) -> str:
     """The format of a block trace."""
     with importing.lines_of(path) as lines:
         first = list(islice(lines, recognition.LINES))
-    attempts = {name: partial(_told, name) for name in READERS}
-    return recognition.format_of(path, first, attempts, "block trace: ")
+    return recognition.format_of(path, first, _attempts(), "block trace: ")
 
 
 def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
@@ -155,11 +159,10 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
                 pass
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
-    if kind in formats.TIMED:
-        blocks.account.need_once(str(path))
     if not len(blocks):
         account = "; ".join(blocks.account.as_text(str(path), Taken(0), "requests"))
         raise UserError(f"{account}: no request of {kind} in it")
+    recognition.need_whole(str(path), kind, blocks.account, len(blocks), _attempts(), kind in formats.TIMED)
     return kind, blocks
 
 

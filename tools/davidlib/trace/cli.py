@@ -121,14 +121,14 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _taken(trace: Path) -> Taken:
-    """Of an imported trace: its calls, what they have read and written, how long they took."""
+    """Of an imported trace: the calls of its text, what they read and wrote, how long they took."""
     database = figures.open_trace(trace)
     calls, ns = database.execute("SELECT count(*), total(duration) FROM event").fetchone()
     (moved,) = database.execute(
         "SELECT total(result) FROM event JOIN syscall USING (nr) WHERE result > 0 "
         "AND does IN ('READ', 'PREAD', 'WRITE', 'PWRITE', 'SENDFILE', 'SPLICE', 'COPY')"
     ).fetchone()
-    return Taken(calls, int(moved), int(ns))
+    return Taken(calls - losses.made_up(database), int(moved), int(ns))
 
 
 def _export(args: argparse.Namespace) -> int:

@@ -140,7 +140,7 @@ class Blkparse:
         if action not in ("Q", "D", "C"):
             self.to.account.has_none("messages" if action == "m" else "other events")
             return
-        time = number(found[3]) * SECOND + int(found[4])
+        time = number(found[3], SECOND) + int(found[4])
         begun = Begun(time, number(found[5]) & 0x7FFFFFFF, found[7])
         disk = f"/dev/block/{found[1]}:{found[2]}"
         if action != "C":
@@ -321,7 +321,7 @@ def binary_lines(path: Path) -> Iterator[str]:
     files = [part.open("rb") for part in parts]
     try:
         for _, line in heapq.merge(*map(_events, files), key=lambda event: event[0]):
-            yield line
+            yield line + "\n"
     finally:
         for file in files:
             file.close()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from .from_requests import SECOND, SECTOR, Reader, Sink, Transfer, each, fraction, number
 
-SINCE_1601 = 11_644_473_600 * SECOND  # to 1970
+SINCE_1601 = 11_644_473_600 * SECOND // 100  # to 1970
 MILLISECOND = 1_000_000
 
 Take = Callable[[Sink, list[str]], None]
@@ -48,11 +48,10 @@ def _msr(to: Sink, words: list[str]) -> None:
     Copies have times from their own beginning.
     """
     time, host, disk, kind, offset, size, took = words
-    start = number(time) * 100
-    if start >= SINCE_1601:
-        start -= SINCE_1601
     write = _write(kind, "read", "write")
-    end = start + number(took) * 100
+    ticks = number(time)
+    start = number(str(ticks - SINCE_1601 if ticks >= SINCE_1601 else ticks), 100)
+    end = start + number(took, 100)
     to.transfer(Transfer(1, f"/{host}/{number(disk)}", write, number(offset), number(size), start, end))
 
 
@@ -62,8 +61,8 @@ def _systor(to: Sink, words: list[str]) -> None:
     Without a response time it is not known when the request ended.
     """
     time, took, kind, lun, offset, size = words
-    start = fraction(time, SECOND)
     write = _write(kind, "r", "w")
+    start = fraction(time, SECOND)
     end = start + (fraction(took, SECOND) if took else 0)
     to.transfer(Transfer(1, f"/lun/{number(lun)}", write, number(offset), number(size), start, end))
 
@@ -71,19 +70,20 @@ def _systor(to: Sink, words: list[str]) -> None:
 def _fiu(to: Sink, words: list[str]) -> None:
     """[ns] [pid] [process] [sector] [sectors] [W or R] [major] [minor] [MD5]: no response times."""
     time, pid, _, sector, sectors, kind, major, minor, _ = words
-    start = number(time)
-    place, size = number(sector) * SECTOR, number(sectors) * SECTOR
+    write = _write(kind, "r", "w")
+    start, task = number(time), number(pid) & 0x7FFFFFFF or 1
+    place, size = number(sector, SECTOR), number(sectors, SECTOR)
     disk = f"/dev/block/{number(major)}:{number(minor)}"
-    write, task = _write(kind, "r", "w"), number(pid) & 0x7FFFFFFF or 1
     to.transfer(Transfer(task, disk, write, place, size, start, start))
 
 
 def _alibaba(to: Sink, words: list[str]) -> None:
     """device_id,opcode,offset,length,timestamp: R or W, bytes, microseconds; no response times."""
     device, kind, offset, size, time = words
-    start = number(time) * 1000
+    write = _write(kind, "r", "w")
+    start = number(time, 1000)
     disk = f"/device/{number(device)}"
-    to.transfer(Transfer(1, disk, _write(kind, "r", "w"), number(offset), number(size), start, start))
+    to.transfer(Transfer(1, disk, write, number(offset), number(size), start, start))
 
 
 def _tencent(to: Sink, words: list[str]) -> None:
@@ -92,9 +92,10 @@ def _tencent(to: Sink, words: list[str]) -> None:
     There are no response times.
     """
     time, sector, sectors, kind, volume = words
+    write = _write(kind, "0", "1")
     start = fraction(time, SECOND)
-    place, size = number(sector) * SECTOR, number(sectors) * SECTOR
-    to.transfer(Transfer(1, f"/volume/{number(volume)}", _write(kind, "0", "1"), place, size, start, start))
+    place, size = number(sector, SECTOR), number(sectors, SECTOR)
+    to.transfer(Transfer(1, f"/volume/{number(volume)}", write, place, size, start, start))
 
 
 def _spc(to: Sink, words: list[str]) -> None:
@@ -103,9 +104,9 @@ def _spc(to: Sink, words: list[str]) -> None:
     There are no response times.
     """
     unit, block, size, kind, time, *_ = words
-    start = fraction(time, SECOND)
     write = _write(kind, "r", "w")
-    place = number(block) * SECTOR
+    start = fraction(time, SECOND)
+    place = number(block, SECTOR)
     to.transfer(Transfer(1, f"/asu/{number(unit)}", write, place, number(size), start, start))
 
 
@@ -115,9 +116,9 @@ def _disksim(to: Sink, words: list[str]) -> None:
     There are no response times.
     """
     time, device, block, blocks, flags = words
-    start = fraction(time, MILLISECOND)
     write = not int(flags, 16) & 1
-    place, size = number(block) * SECTOR, number(blocks) * SECTOR
+    start = fraction(time, MILLISECOND)
+    place, size = number(block, SECTOR), number(blocks, SECTOR)
     to.transfer(Transfer(1, f"/device/{number(device)}", write, place, size, start, start))
 
 

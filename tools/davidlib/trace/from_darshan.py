@@ -13,22 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .from_requests import MOST, SECOND, Calls, Requests, Transfer, number
+from .from_requests import MOST, SECOND, Calls, Requests, Transfer, fraction, number
 from .tracefile import TraceFile
 
 SHARED = 1 << 30  # the task that has what no rank is said of
 _FILE = re.compile(r"# DXT, file_id: \d+, file_name: (.*)")
-_TIME = re.compile(r"(\d+)(?:\.(\d{1,9})\d*)?")
 TWICE = "requests of a module that another module's are there for"
 NOWHERE = "requests of MPI-IO without an offset"
 NO_RANK = "requests of rank -1, which stands for several: taken as one more task's"
-
-
-def _time(text: str) -> int:
-    found = _TIME.fullmatch(text)
-    if not found:
-        raise ValueError(text)
-    return number(found[1]) * SECOND + int((found[2] or "").ljust(9, "0"))
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,8 @@ class Darshan:
         size, task = number(length), SHARED if rank == "-1" else number(rank) + 1
         if (place or 0) + size > MOST or task > SHARED:
             raise ValueError(line)
-        request = _Request(_time(start), _time(end), task, kind == "write", place, size, (nr, line))
+        began, ended = fraction(start, SECOND), fraction(end, SECOND)
+        request = _Request(began, ended, task, kind == "write", place, size, (nr, line))
         self.kept.setdefault(self.file, {}).setdefault(module, []).append(request)
 
     def end(self) -> Iterator[None]:

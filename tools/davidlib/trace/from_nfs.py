@@ -25,6 +25,7 @@ class Nfsdump:
 
     def take(self, line: str) -> None:
         if not line:
+            self.to.account.has_none("blank lines")
             return
         found = _LINE.match(line)
         if not found:
@@ -40,6 +41,7 @@ class Nfsdump:
                 self.waiting.pop(next(iter(self.waiting)))
                 self.to.trace.misunderstood()
             self.waiting[source, xid] = time, name, fields
+            self.to.account.has_none("beginnings of calls")
             return
         begun = self.waiting.pop((target, xid), None)
         if begun is None:

@@ -12,11 +12,12 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
 from . import tracefile
-from .account import NOT_UNDERSTOOD, Account
+from .account import NOT_UNDERSTOOD, Account, Misread
 from .tracefile import TraceFile
 
 SECTOR = 512
@@ -26,17 +27,26 @@ BEGIN = SECOND  # a trace file has no time 0, and these texts often begin there
 MOST_CALLS = 1 << 40  # of one text
 Calls = list[tuple[int, str, str, str]]
 
-def number(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= MOST:
-        raise ValueError(text)
+DECIMAL = re.compile(r"(?=\.?\d)\d{0,40}(?:\.\d{0,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
+
+
+def number(text: str, unit: int = 1) -> int:
+    if not re.fullmatch(r"\d{1,40}", text, re.ASCII):
+        raise Misread(f"{text!r} is no whole number")
+    value = int(text) * unit
+    if value > MOST:
+        raise Misread(f"{text} is too large")
     return value
 
 
 def fraction(text: str, unit: int) -> int:
-    """A decimal number, in nanoseconds."""
-    whole, _, part = text.partition(".")
-    return number(whole) * unit + number((part + "0" * 9)[:9]) * unit // SECOND
+    """A decimal number of so many nanoseconds each, as 12.5, .5 or 1.25e1; in whole ones."""
+    if not DECIMAL.fullmatch(text):
+        raise Misread(f"{text!r} is no number")
+    value = int(Decimal(text) * unit)
+    if value > MOST:
+        raise Misread(f"{text} is too large")
+    return value
 
 
 class Transfer(NamedTuple):
@@ -63,7 +73,7 @@ class Sink(ABC):
         """The times are made up: the text has none."""
 
     @abstractmethod
-    def open(self, tid: int, name: str, time: int) -> int: ...
+    def open(self, tid: int, name: str, time: int) -> None: ...
 
     @abstractmethod
     def close(self, tid: int, name: str, time: int) -> None: ...
@@ -86,6 +96,8 @@ def each(to: Sink, lines: Iterable[str], take: Callable[[str], object]) -> Itera
     for line in lines:
         try:
             take(line.strip())
+        except Misread as error:
+            to.account.leave_out(NOT_UNDERSTOOD, why=str(error))
         except (ValueError, IndexError, KeyError, TypeError):
             to.account.leave_out(NOT_UNDERSTOOD)
         yield
@@ -104,26 +116,25 @@ class Requests(Sink):
     def untimed(self) -> None:
         """A call is a microsecond after the one before."""
 
-    def open(self, tid: int, name: str, time: int) -> int:
-        fd = self._fds.get((tid, name))
-        if fd is None:
-            fd = self._next
-            self._next += 1
-            self._fds[tid, name] = fd
-            self.call(
-                tid,
-                "open",
-                time,
-                time,
-                fd,
-                (0, 2, 0),
-                [(tracefile.PATH, name.encode(errors="surrogateescape"))],
-            )
+    def open(self, tid: int, name: str, time: int) -> None:
+        if (tid, name) in self._fds:
+            self.account.has_none("opens of files that are open")
+        else:
+            self._open(tid, name, time)
+
+    def _open(self, tid: int, name: str, time: int) -> int:
+        fd = self._next
+        self._next += 1
+        self._fds[tid, name] = fd
+        path = [(tracefile.PATH, name.encode(errors="surrogateescape"))]
+        self.call(tid, "open", time, time, fd, (0, 2, 0), path)
         return fd
 
     def close(self, tid: int, name: str, time: int) -> None:
         fd = self._fds.pop((tid, name), None)
-        if fd is not None:
+        if fd is None:
+            self.account.has_none("closes of files that are not open")
+        else:
             self.call(tid, "close", time, time, 0, (fd,))
 
     def call(
@@ -139,20 +150,28 @@ class Requests(Sink):
         times = start + BEGIN, max(start, end) + BEGIN
         self.trace.call(tid, self._nr[name], *times, result, args, 0, blobs)
 
+    def _opened(self, tid: int, file: str, time: int) -> int:
+        """Its descriptor. Where no line has opened it, that is made up."""
+        fd = self._fds.get((tid, file))
+        if fd is None:
+            fd = self._open(tid, file, time)
+            self.account.made_up += 1
+        return fd
+
     def transfer(self, moved: Transfer) -> None:
         tid, file, write, offset, size, start, end, _ = moved
         if offset + size > MOST:
-            raise ValueError(offset)
-        fd = self.open(tid, file, start)
+            raise Misread(f"{offset + size} is too large")
+        fd = self._opened(tid, file, start)
         self.call(tid, "pwrite64" if write else "pread64", start, end, size, (fd, 0, size, offset))
 
     def sync(self, tid: int, file: str, time: int, data: bool = False, end: int = 0) -> None:
-        fd = self.open(tid, file, time)
+        fd = self._opened(tid, file, time)
         self.call(tid, "fdatasync" if data else "fsync", time, max(time, end), 0, (fd,))
 
     def discard(self, tid: int, file: str, offset: int, size: int, time: int, end: int = 0) -> None:
         """A hole is punched; the size stays."""
-        fd = self.open(tid, file, time)
+        fd = self._opened(tid, file, time)
         self.call(tid, "fallocate", time, max(time, end), 0, (fd, 3, offset, size))
 
 
@@ -192,15 +211,15 @@ class Ordered(Sink):
     def untimed(self) -> None:
         self.to.untimed()
 
-    def open(self, tid: int, name: str, time: int) -> int:
-        return self.to.open(tid, name, time)
+    def open(self, tid: int, name: str, time: int) -> None:
+        self.to.open(tid, name, time)
 
     def close(self, tid: int, name: str, time: int) -> None:
         self.to.close(tid, name, time)
 
     def transfer(self, moved: Transfer) -> None:
         if moved.offset + moved.size > MOST:
-            raise ValueError(moved.offset)
+            raise Misread(f"{moved.offset + moved.size} is too large")
         if not moved.size:
             self.account.leave_out("requests of no bytes")
             return
@@ -219,32 +238,61 @@ class Iolog:
     def __init__(self, to: Sink) -> None:
         self.to = to
         self.version = 1
-        self.now = 1000
+        self.taken = False  # a line that is no header
+        self.now = 0
         self.opened: dict[str, tuple[int, str]] = {}  # with its last line
 
     def take(self, line: str) -> None:
         if not line:
             self.to.account.has_none("blank lines")
             return
-        if found := re.fullmatch(r"fio version ([23]) iolog", line):
-            self.version = int(found[1])
-            if self.version < 3:
-                self.to.untimed()
-            self.to.account.has_none("headers")
+        if found := re.fullmatch(r"fio version (\d+) iolog", line):
+            self._begin(int(found[1]))
         elif self.version == 1:
-            write, offset, size = (number(word) for word in re.split(r"[,\s]+", line))
-            self.now += 1000
-            if write not in (0, 1):
+            write, offset, size = re.split(r"[,\s]+", line)
+            if write not in ("0", "1"):
                 raise ValueError(line)
+            self.now += 1000
             self.to.untimed()
-            self.to.transfer(Transfer(1, "iolog", bool(write), offset, size, self.now, self.now))
+            moved = Transfer(1, "iolog", write == "1", number(offset), number(size), self.now, self.now)
+            self._transfer(moved)
+            self.taken = True
         else:
-            words = line.split()
-            if self.version == 3:
-                self.now = number(words.pop(0)) * 1000
-            else:
-                self.now += 1000
+            self._line(line)
+            self.taken = True
+
+    def _begin(self, version: int) -> None:
+        """fio appends to a log that is there, and the jobs of numjobs have one: each has a header."""
+        if version not in (2, 3):
+            raise Misread(f"version {version} of fio's iolog: 1 to 3 are known")
+        self.to.account.has_none("headers")
+        if self.taken:
+            self.to.account.is_joined("another iolog of fio begins, of another job or run, as it appends")
+        self.version = version
+        if self.version < 3:
+            self.to.untimed()
+
+    def _line(self, line: str) -> None:
+        """A file's name may have blanks: fio writes them as they are."""
+        before = self.now
+        if self.version == 3:
+            time, _, line = line.partition(" ")
+            self.now = number(time, 1000)
+            if self.now < before:
+                self.to.account.is_backward("lines of an earlier time than the line in front of them")
+        else:
+            self.now += 1000
+        words = line.rsplit(None, 1)
+        if words[-1] in ("add", "open", "close"):
             self._action(*words)
+        else:
+            self._action(*line.rsplit(None, 3))
+
+    def _transfer(self, moved: Transfer) -> None:
+        if moved.size:
+            self.to.transfer(moved)
+        else:
+            self.to.account.leave_out("requests of no bytes")
 
     def _action(self, file: str, action: str, *numbers: str) -> None:
         match action, [number(word) for word in numbers]:
@@ -260,7 +308,7 @@ class Iolog:
                 self.to.account.has_none("waits")
                 self.now += micros * 1000
             case (("read" | "write"), [offset, size]):
-                self.to.transfer(Transfer(1, file, action == "write", offset, size, self.now, self.now))
+                self._transfer(Transfer(1, file, action == "write", offset, size, self.now, self.now))
             case (("sync" | "datasync"), _):
                 self.to.sync(1, file, self.now, action == "datasync")
             case "trim", [offset, size]:
@@ -306,7 +354,7 @@ class Json:
             self.to.close(tid, file, start)
         elif name in ("pread", "pwrite"):
             write, size = name == "pwrite", max(result, 0)
-            self.to.transfer(Transfer(tid, file, write, number(args[3]), size, start, end))
+            self.to.transfer(Transfer(tid, file, write, number(str(args[3])), size, start, end))
         elif name == "fsync":
             self.to.sync(tid, file, start)
         else:

@@ -13,7 +13,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, IO, cast
 
-from .. import losses
 from ..util import UserError
 from . import formats, from_blktrace, program, recognise, tracefile
 from .account import Account, Taken
@@ -59,22 +58,9 @@ def _check(path: Path, kind: str, trace: tracefile.TraceFile, calls: Calls, head
         other = recognise.other_than(kind, attempts(calls), list(enumerate(head, 1)))
         known = f"; it looks like {other[0]}'s" if other else f"; it is {known}" if known else ""
         raise UserError(f"trace import: there is no call of {kind} in it: {said}{known}")
-    if other := recognise.other_than(kind, attempts(calls), [*account.kept, *account.behind]):
-        raise recognise.mixed(f"trace import: {path}", kind, *other)
-    if kind in formats.TIMED or (kind == "strace" and has_clock(head)):
-        account.need_once(f"trace import: {path}")
-    whole = trace.calls() + sum(left.count for left in account.left_out.values())
-    for what, left in [*account.refused.items(), *account.backward.items()]:
-        if left.count > losses.LIMIT * whole:
-            raise UserError(
-                f"trace import: {path} is refused: {left.count} of {whole} {what}: "
-                f"as line {left.line}, {left.example!r}"
-            )
-    if account.is_cut():
-        raise UserError(
-            f"trace import: {path} is cut short: its last line, {account.lines}, has no end; "
-            "without that line it can be imported"
-        )
+    timed = kind in formats.TIMED or (kind == "strace" and has_clock(head))
+    taken = trace.calls() - account.made_up
+    recognise.need_whole(f"trace import: {path}", kind, account, taken, attempts(calls), timed)
 
 
 def import_trace(kind: str, path: Path, out: Path) -> int:

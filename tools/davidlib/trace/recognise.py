@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..losses import LIMIT
 from ..util import UserError
 from .account import NOT_UNDERSTOOD, Account, Kind
 
 LINES = 2000  # that are looked at
+NEAR = 3  # formats whose form the text has, that are named
 # Has a text read by one importer, and returns how many calls or requests came of it.
 Attempt = Callable[[Account, Iterable[str]], int]
 
@@ -56,15 +58,16 @@ class _Fit:
     unparsed: int
 
 
-def _fits(attempts: Mapping[str, Attempt], lines: list[str]) -> dict[str, _Fit]:
-    """Of each format that something comes of."""
-    found = {}
+def _fits(attempts: Mapping[str, Attempt], lines: list[str]) -> tuple[dict[str, _Fit], list[str]]:
+    """Of each format that something comes of; and what is wrong with lines that have another one's form."""
+    found, near = {}, []
     for name, attempt in attempts.items():
         marks = _Marks()
         if attempt(marks, lines):
             taken = frozenset(range(1, marks.lines + 1)) - marks.no_calls
             found[name] = _Fit(taken, marks.unparsed())
-    return found
+        near += [f"as {name}, line {kind.line}: {kind.why}" for kind in marks.left_out.values() if kind.why]
+    return found, near
 
 
 def what_it_is(path: Path) -> str:
@@ -83,24 +86,24 @@ def what_it_is(path: Path) -> str:
     return "not a text" if b"\0" in head else ""
 
 
-def no_format(path: Path, attempts: Iterable[str], command: str) -> UserError:
+def no_format(path: Path, attempts: Iterable[str], command: str, near: list[str]) -> UserError:
     what = what_it_is(path)
-    said = f"; it is {what}" if what else ""
+    said = f"; it is {what}" if what else "".join(f"; {said}" for said in near[:NEAR])
     return UserError(f"{command}{path} has none of the formats {', '.join(sorted(attempts))}{said}")
 
 
 def format_of(path: Path, head: list[str], attempts: Mapping[str, Attempt], command: str) -> str:
     """The one format whose importer understands the text's beginning. COMMAND: what errors begin with."""
-    fits = _fits(attempts, head)
+    fits, near = _fits(attempts, head)
     if not fits:
-        raise no_format(path, attempts, command)
+        raise no_format(path, attempts, command, near)
     least = min(fit.unparsed for fit in fits.values())
     best = [name for name, fit in fits.items() if fit.unparsed == least]
     for name, fit in fits.items():
         if name != best[0] and not fit.taken & fits[best[0]].taken:
             raise mixed(f"{command}{path}", best[0], name, min(fit.taken))
     if 2 * least > len(head):
-        raise no_format(path, attempts, command)  # a line or two that look like one are none
+        raise no_format(path, attempts, command, near)  # a line or two that look like one are none
     if len(best) > 1:
         raise UserError(f"{command}{path} may be of {' or '.join(sorted(best))}: say which")
     return best[0]
@@ -111,11 +114,28 @@ def other_than(
 ) -> tuple[str, int] | None:
     """Whose lines these are, if not KIND's; and the number of the first of them."""
     rest = {name: attempt for name, attempt in attempts.items() if name != kind}
-    fits = _fits(rest, [line for _, line in kept])
+    fits, _ = _fits(rest, [line for _, line in kept])
     if not fits:
         return None
     name = min(fits, key=lambda name: fits[name].unparsed)
     return name, kept[min(fits[name].taken, default=1) - 1][0]
+
+
+def need_whole(
+    text: str, kind: str, account: Account, taken: int, attempts: Mapping[str, Attempt], timed: bool
+) -> None:
+    """UserError: TEXT, of which so many calls were taken, is not all KIND's, or several, or not whole."""
+    if other := other_than(kind, attempts, [*account.kept, *account.behind]):
+        raise mixed(text, kind, *other)
+    account.need_one(text, timed)
+    whole = taken + sum(left.count for left in account.left_out.values())
+    for what, left in [*account.refused.items(), *account.backward.items()]:
+        if left.count > LIMIT * whole:
+            raise UserError(f"{text} is refused: {left.count} of {whole} {what}: "
+                            f"as line {left.line}, {left.example!r}")
+    if account.is_cut():
+        raise UserError(f"{text} is cut short: its last line, {account.lines}, has no end; "
+                        "without that line it can be taken")
 
 
 def mixed(text: str, kind: str, other: str, line: int) -> UserError:

@@ -137,6 +137,7 @@ class TraceFile:
             f"unknown={self._calls[UNKNOWN]}",
             f"unparsed={self.account.unparsed()}",
             f"not-taken={self.account.not_taken()}",
+            f"made-up={self.account.made_up}",
             "lost=0",
         ]
         texts += [f"calls.{names[nr]}={n}" for nr, n in sorted(self._calls.items()) if nr in names]
