@@ -398,6 +398,15 @@ RANDREAD = {"rw": "randread", "bs": "4k", "iodepth": "8", "ioengine": "libaio", 
     ({"ioengine": "rados"}, "ioengine=rados: how many requests it has at a time"),
     ({"size": "50%"}, "size=50%: of how much is not told"),
     ({"bs": "4k,64k"}, "bs=4k,64k is several sizes"),
+    # fio's units: its k has 1024, its KiB 1000, unless kb_base says otherwise.
+    ({"bs": "4ki"}, ("random reads of 4 KiB, depth 8", 0)),
+    ({"bs": "0x1000"}, ("random reads of 4 KiB, depth 8", 0)),
+    ({"bs": "64KiB"}, ("random reads of 62 KiB, depth 8", 0)),
+    ({"bs": "4KiB"}, "bs=4KiB is 4000 bytes to fio, and a disk has sectors of 512"),
+    ({"bs": "1.5k"}, "bs=1.5k is no size as fio has them"),
+    ({"bs": "4iB"}, "bs=4iB is no size as fio has them"),
+    ({"kb_base": "1024", "clocksource": "cpu"}, ("random reads of 4 KiB, depth 8", 0)),
+    ({"kb_base": "1000"}, "kb_base=1000: what a job with that option asks of the disk is not known here"),
     ({"rw": "randread:8"}, "rw=randread:8 is none of"),
     ({"filename": "/dev/sda:/dev/sdb"}, "filename=/dev/sda:/dev/sdb is several files"),
     *[({name: value}, f"{name}={value}: what a job with that option asks of the disk is not known here")
@@ -411,7 +420,9 @@ def test_an_option_of_fio_that_changes_the_job_is_read_or_refused_by_name(
     options = {name: value for name, value in (RANDREAD | more).items() if value is not None}
     beside = {"iodepth_level": options.pop("iodepth_level", {"8": 100.0})}
     job = fio("randread", "4k", 8, 90) | {"job options": options} | beside
-    job["write"] = {"iops": 1.0}
+    order = options.get("rw", options.get("readwrite", ""))
+    job["write"] = {"iops": float("write" in order or "rw" in order)}
+    job["read"] = {"iops": 90.0 * ("write" not in order)}
     results = written(tmp_path / "fio.json", job)
     if isinstance(expected, str):
         with pytest.raises(UserError) as raised:
@@ -420,6 +431,49 @@ def test_an_option_of_fio_that_changes_the_job_is_read_or_refused_by_name(
         return
     found, = fiojobs.load(str(results))
     assert (found.kind, round(found.writes, 6)) == expected
+
+
+def told(job: dict, **more: object) -> dict:
+    options = RANDREAD | {"iodepth": "1"} | {str(name): "" for name in more.pop("words", ())}
+    return job | {"job options": options} | more
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    # Two jobs of one file run at the same time, unless the second one waits.
+    (({"groupid": 0}, {"groupid": 0}), "jobs one and two ran at the same time, so each had a part"),
+    (({"groupid": 0}, {"groupid": 1, "words": ["new_group"]}), "jobs one and two ran at the same time"),
+    (({"groupid": 0}, {"groupid": 1}), ""),
+    (({"groupid": 0}, {"groupid": 1, "words": ["new_group", "stonewall"]}), ""),
+    (({"groupid": 0}, {"groupid": 0, "words": ["wait_for_previous"]}), ""),
+    (({}, {"write": {"iops": 7.0}}), "job two: rw=randread, and it did writes: group_reporting tells of"),
+    (({}, {"read": {"iops": float("nan")}}), "job two: it did no requests"),
+    (({}, {"job options": None}), "job two: its options are not in it, as an older fio leaves them out"),
+    (({}, {"read": None, "write": None, "mixed": {"iops": 7.0}}), "job two: unified_rw_reporting: it tells"),
+])
+def test_a_job_that_had_not_the_disk_for_itself_tells_nothing(
+        change: tuple[dict, dict], says: str, tmp_path: Path) -> None:
+    jobs = [told(fio("randread", "4k", 1, 90), **more) | {"jobname": name}
+            for name, more in zip(("one", "two"), change, strict=True)]
+    jobs = [{name: value for name, value in job.items() if value is not None} for job in jobs]
+    results = written(tmp_path / "fio.json", *jobs)
+    if says:
+        with pytest.raises(UserError) as raised:
+            fiojobs.load(str(results))
+        assert says in str(raised.value)
+    else:
+        assert [job.name for job in fiojobs.load(str(results))] == ["one", "two"]
+
+
+def test_jobs_of_numjobs_that_ran_one_after_the_other_are_refused(tmp_path: Path) -> None:
+    def part(runtime: int) -> dict:
+        job = fio("randread", "4k", 8, 90) | {"job options": RANDREAD | {"numjobs": "2"}}
+        return job | {"read": job["read"] | {"runtime": runtime}}
+
+    found, = fiojobs.load(str(written(tmp_path / "fio.json", part(10_000), part(9_900))))
+    assert (found.depth, found.rate) == (16, 180)
+    with pytest.raises(UserError) as raised:
+        fiojobs.load(str(written(tmp_path / "fio.json", part(10_000), part(5_000))))
+    assert "job randread8: its 2 jobs ran for 5000 to 10000 ms, so not all the time" in str(raised.value)
 
 
 def test_who_did_not_say_direct_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..sizes import parse_size
 from ..util import UserError, say
 
+TOGETHER = 0.95  # of the longest time that a job of numjobs ran, the shortest is at least
 PART_DEPTH, PARTS = 128, 4  # of a job of david-sim bench
 RANDOM = {"randread": 0.0, "randwrite": 1.0, "randrw": 0.5}
 SEQUENTIAL = {"read": 0.0, "write": 1.0}
@@ -33,8 +33,13 @@ HARMLESS = {
     *("cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "prio", "nice"),
     "prioclass",
     *("hipri", "fixedbufs", "registerfiles", "nonvectored", "sqthread_poll", "userspace_reap", "gtod_reduce"),
+    *("clocksource", "gtod_cpu", "unique_filename", "job_start_clock_id", "bwavgtime", "iopsavgtime"),
+    *("steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"),
+    *("ss", "ss_dur", "ss_ramp", "ss_interval", "write_iolog", "log_entries", "log_max_value", "log_prio"),
+    *("log_issue_time", "log_unix_epoch", "log_alternate_epoch", "log_alternate_epoch_clock_id"),
+    *("log_compression_cpus", "log_store_compressed", "log_window_value"),
     *("clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "disable_lat"),
-    *("disable_clat", "disable_slat", "disable_bw_measurement", "unified_rw_reporting", "kb_base"),
+    *("disable_clat", "disable_slat", "disable_bw_measurement", "unified_rw_reporting"),
     *("unit_base", "significant_figures", "write_bw_log", "write_lat_log", "write_iops_log"),
     "write_hist_log",
     *("log_avg_msec", "log_hist_msec", "log_offset", "log_compression", "per_job_logs", "bandwidth-log"),
@@ -44,6 +49,7 @@ HARMLESS = {
 # These change nothing as long as they have one of these values.
 PLAIN = {
     "direct": "1",
+    "kb_base": "1024",
     "buffered": "0",
     "offset": "0 0% 0k",
     "random_distribution": "random",
@@ -101,13 +107,24 @@ class FioJob:
         return " + ".join(" ".join([*words, f"depth={depth}"]) for depth in depths)
 
 
-def _size(text: str) -> int:
-    """As fio has it: 4k and 4kb are 4096, and so is 4096B. With commas: of reads, writes and trims."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    sizes = {re.sub(r"(?<=[\dkKmMgGtT])[bB]$", "", word) for word in words}
+def _bytes(name: str, text: str) -> int:
+    """As fio has it: 4k, 4kb and 4ki are 4096, and so is 4096B, but 4KiB is 4000 (its kb_base)."""
+    found = re.fullmatch(r"(0x[0-9a-f]+|\d+)(?:([kmgtp])?(b|i|ib)?)", text.strip().lower())
+    if not found or (found[3] or "").startswith("i") and not found[2]:
+        raise ValueError(f"{name}={text} is no size as fio has them")
+    unit = 1000 if found[3] == "ib" else 1024
+    return int(found[1], 0 if found[1].startswith("0x") else 10) * unit ** (" kmgtp".index(found[2] or " "))
+
+
+def _size(name: str, text: str) -> int:
+    """With commas: of reads, writes and trims."""
+    sizes = {_bytes(name, word) for word in text.split(",") if word.strip()}
     if len(sizes) != 1:
-        raise ValueError(f"bs={text} is several sizes")
-    return parse_size(sizes.pop())
+        raise ValueError(f"{name}={text} is several sizes")
+    size = sizes.pop()
+    if name == "bs" and (size % 512 or not size):
+        raise ValueError(f"bs={text} is {size} bytes to fio, and a disk has sectors of 512")
+    return size
 
 
 def _options(given: dict[str, Any]) -> dict[str, str]:
@@ -128,7 +145,7 @@ def _span(size: str) -> int:
         if size != "100%":
             raise ValueError(f"size={size}: of how much is not told")
         return 0
-    return _size(size) if size.strip("0") else 0
+    return _size("size", size) if size.strip("0") else 0
 
 
 def _depth(options: dict[str, str], job: dict[str, Any]) -> int:
@@ -166,7 +183,15 @@ def _waits(job: dict[str, Any]) -> dict[float, float]:
     return {}
 
 
+def _rates(job: dict[str, Any]) -> dict[str, float]:
+    if "mixed" in job and "read" not in job:
+        raise ValueError("unified_rw_reporting: it tells of reads and writes only together")
+    return {way: float(job[way]["iops"]) for way in ("read", "write")}
+
+
 def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
+    if "job options" not in job and not common:
+        raise ValueError("its options are not in it, as an older fio leaves them out")
     options = _options(common | job.get("job options", {}))
     order = options.get("rw", "read")
     if order not in RANDOM and order not in SEQUENTIAL:
@@ -180,10 +205,14 @@ def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
     else:
         writes = (RANDOM | SEQUENTIAL)[order]
     span = _span(options.get("size", "0"))
-    sectors = _size(options.get("bs", "4k")) // 512
-    rate = sum(float(job[way]["iops"]) for way in ("read", "write"))
-    if rate <= 0:
+    sectors = _size("bs", options.get("bs", "4k")) // 512
+    rates = _rates(job)
+    rate = sum(rates.values())
+    if not 0 < rate < 1e9:
         raise ValueError("it did no requests")
+    for way, share in (("read", 1 - writes), ("write", writes)):
+        if rates[way] and not share:
+            raise ValueError(f"rw={order}, and it did {way}s: group_reporting tells of several jobs as one")
     depth, alike = _depth(options, job), int(options.get("numjobs", 1))
     if order in SEQUENTIAL and alike > 1:
         raise ValueError("several sequential jobs at a time: their places are not told")
@@ -207,13 +236,15 @@ def _whole(jobs: list[Any], common: dict[str, Any]) -> list[Any]:
     """Without group_reporting fio tells of each of numjobs jobs alike by itself: they are one here."""
     found: list[Any] = []
     parts: dict[str, dict[str, Any]] = {}
+    ran: dict[str, list[float]] = {}
     for job in jobs:
         name = _same(job, common)
         if not name or name not in parts:
             found.append(json.loads(json.dumps(job)))
-            parts[name] = found[-1]
+            parts[name], ran[name] = found[-1], [_ran(job)]
             continue
         parts[name]["error"] = parts[name].get("error") or job.get("error")
+        ran[name].append(_ran(job))
         for way in ("read", "write"):
             before, more = parts[name][way], job[way]
             both = before["iops"] + more["iops"]
@@ -222,7 +253,30 @@ def _whole(jobs: list[Any], common: dict[str, Any]) -> list[Any]:
                 before[latency]["mean"] = mean / both if both else 0
                 before[latency].pop("percentile", None)  # those of several do not add up
             before["iops"] = both
+    for name, times in ran.items():
+        if name and min(times) < TOGETHER * max(times):
+            raise ValueError(f"job {name}: its {len(times)} jobs ran for {min(times):g} to {max(times):g} "
+                             "ms, so not all the time together; time_based makes them")
     return found
+
+
+def _ran(job: dict[str, Any]) -> float:
+    """For how many ms; 0, where it is not told."""
+    return max(float((job.get(way) or {}).get("runtime") or 0) for way in ("read", "write"))
+
+
+def _need_alone(path: str, job: dict[str, Any], groups: dict[Any, str]) -> None:
+    """fio runs jobs at the same time, but for one that waits for those before: that begins a group."""
+    group, options = job.get("groupid"), job.get("job options", {})
+    before = next(reversed(groups.values()), "")
+    at_once = groups.get(group, "") if "wait_for_previous" not in options else ""
+    if "new_group" in options and "stonewall" not in options:
+        at_once = at_once or before
+    if group is not None:
+        groups[group] = str(job.get("jobname", "?"))
+    if at_once:
+        raise UserError(f"--from {path}: jobs {at_once} and {job.get('jobname', '?')} ran at the same time, "
+                        "so each had a part of the disk; run each by itself, or with stonewall")
 
 
 def load(path: str) -> list[FioJob]:
@@ -244,10 +298,14 @@ def load(path: str) -> list[FioJob]:
     common = found.get("global options", {})
     try:
         jobs = _whole(jobs, common)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except ValueError as error:
+        raise UserError(f"--from {path}: {error}") from None
+    except (KeyError, TypeError, AttributeError):
         raise UserError(f"--from {path}: the jobs of a numjobs are not alike") from None
+    groups: dict[Any, str] = {}
     for job in jobs:
         try:
+            _need_alone(path, job, groups)
             result.append(_job(job, common))
             if not {"direct", "buffered"} & (common | job.get("job options", {})).keys():
                 buffered.append(result[-1].name)
