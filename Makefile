@@ -202,7 +202,10 @@ calibrate-test: setup sim ## does a calibrated disk give its own profile back? a
 		$(DAVID) lab run --kind uml --virtual-time --memory 3G --timeout 3600 -- \
 		python3 tests/system/caserun.py 'vcalibrate.*'
 
-.PHONY: replay-test replay-matrix replay-matrix-full replay-targets replay-sizes sweep-60 bench-arrays paper paper-test
+commands-hunt: setup programs ## command lines drawn from the parsers, hostile words, odd surroundings; COUNT=5000, FIRST=1; 15 minutes
+	tests/system/commandlines_hunt.py --first $(or $(FIRST),1) --count $(or $(COUNT),5000)
+
+.PHONY: commands-hunt replay-test replay-matrix replay-matrix-full replay-targets replay-sizes sweep-60 bench-arrays paper paper-test
 
 validate: sim ## everyday jobs on every profile against what they should come to; random jobs against physics
 	$(DAVID) profile validate

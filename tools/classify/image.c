@@ -234,7 +234,7 @@ int classify_image(const struct image_options *options)
 	if (options->json)
 		printf("]}\n");
 	mapped_close(&disk);
-	if (!found && !options->json)
+	if (!found)
 		fprintf(stderr, "david-classify: %s: no ext, btrfs or xfs file system there\n",
 			options->path);
 	return !found ? STATUS_FAILED : errors ? STATUS_DAMAGED : STATUS_OK;

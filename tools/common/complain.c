@@ -6,8 +6,27 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 int die_status = EXIT_FAILURE;
+
+/*
+ * An answer that is cut, as its disk is full, must not end with 0. Each program of tools/ is linked
+ * with this file, so none has to remember it.
+ */
+static void check_stdout(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return;
+	fprintf(stderr, "%s: standard output could not be written; what it has is not whole\n",
+		program_invocation_short_name);
+	_exit(die_status);
+}
+
+static void __attribute__((constructor)) watch_stdout(void)
+{
+	atexit(check_stdout);
+}
 
 static void print_line(const char *who, const char *format, va_list args)
 {

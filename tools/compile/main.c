@@ -20,8 +20,32 @@ struct watch {
 	struct uses *uses;
 	u32 rules;
 	u64 explain; /* 0: none */
+	const char *dot_path; /* NULL: no drawing */
 	FILE *dot;
 };
+
+/* Not before the trace has been read: a command that fails leaves no drawing behind. */
+static void dot_open(struct watch *w)
+{
+	if (!w->dot_path)
+		return;
+	w->dot = fopen(w->dot_path, "we");
+	if (!w->dot)
+		die("%s: %s", w->dot_path, strerror(errno));
+	fputs("digraph order {\n", w->dot);
+}
+
+static void dot_close(struct watch *w)
+{
+	bool failed;
+
+	if (!w->dot)
+		return;
+	fputs("}\n", w->dot);
+	failed = ferror(w->dot);
+	if (fclose(w->dot) || failed)
+		die("%s: it could not be written; is there room for it?", w->dot_path);
+}
 
 static void watch(void *arg, u64 event, const struct dep *dep)
 {
@@ -99,13 +123,11 @@ static int make_workload(const char *trace, const char *to, const struct compile
 
 	w->uses = compiler_uses(compiler);
 	w->rules = options->rules;
-	if (w->dot)
-		fputs("digraph order {\n", w->dot);
+	dot_open(w);
 	if (w->dot || w->explain)
 		order_watch(compiler_order(compiler), watch, w);
 	compiler_run(compiler);
-	if (w->dot)
-		fputs("}\n", w->dot);
+	dot_close(w);
 	order_print(options->rules, order, sizeof(order));
 	tree_link(compiler_tree(compiler));
 	figures = compiler_figures(compiler);
@@ -165,7 +187,7 @@ int main(int argc, char **argv)
 	};
 	struct watch w = {};
 	bool stats = false;
-	int option, status;
+	int option;
 
 	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (option) {
@@ -193,9 +215,7 @@ int main(int argc, char **argv)
 			options.cached = number_of_option("--cached", optarg, U64_MAX);
 			break;
 		case 'd':
-			w.dot = fopen(optarg, "we");
-			if (!w.dot)
-				die("%s: %s", optarg, strerror(errno));
+			w.dot_path = optarg;
 			break;
 		case 'e':
 			w.explain = number_of_option("--explain", optarg, U64_MAX);
@@ -209,8 +229,5 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind != 2)
 		return usage();
-	status = make_workload(argv[optind], argv[optind + 1], &options, &w, stats);
-	if (w.dot)
-		fclose(w.dot);
-	return status;
+	return make_workload(argv[optind], argv[optind + 1], &options, &w, stats);
 }

@@ -51,6 +51,17 @@ class UserError(Exception):
     """Something the user can put right; the message says what and how."""
 
 
+def reason_of(error: Exception) -> str:
+    """Why something could not be read or written, without what Python calls it."""
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+def path_word(path: str | Path) -> str:
+    """A path for a program's command line, where what begins with a dash would be an option. - stays."""
+    text = str(path)
+    return f"./{text}" if text.startswith("-") and text != "-" else text
+
+
 def say(message: str) -> None:
     """One progress line. Standard output belongs to the command that runs in the lab."""
     print(f"david: {message}", file=sys.stderr, flush=True)

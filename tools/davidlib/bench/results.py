@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from ..drive import profile_bench, worth
-from ..util import TREE, VERSION, UserError, write_whole
+from ..util import TREE, VERSION, UserError, reason_of, write_whole
 from ..workload.record import QUANTILES
 from . import lock, parts, spec
 from .runs import Run
@@ -127,7 +127,7 @@ class Results:
             os.replace(new, path)
         except (OSError, sqlite3.OperationalError) as error:
             new.unlink(missing_ok=True)
-            raise UserError(f"{path}: {error}; it is as it was before") from None
+            raise UserError(f"{path}: {reason_of(error)}; it is as it was before") from None
 
 
 def _words(run: Run) -> dict[str, Any]:

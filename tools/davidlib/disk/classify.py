@@ -11,15 +11,14 @@ import subprocess
 
 from .. import build
 from ..command import Commands
-from ..util import DAVID
+from ..util import DAVID, path_word
 
 
 def classify(args: argparse.Namespace) -> int:
     words = [str(build.ensure("david-classify")), "image"]
     words += ["--json"] if args.json else []
     words += ["--summary"] if args.summary else []
-    # argparse lets no IMAGE begin with a dash.
-    return subprocess.run([*words, args.image]).returncode
+    return subprocess.run([*words, path_word(args.image)]).returncode
 
 
 def add_parsers(sub: Commands) -> None:

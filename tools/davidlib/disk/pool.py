@@ -12,7 +12,7 @@ import subprocess
 from .. import build
 from ..command import Command, Commands
 from ..sizes import SECTOR, format_size
-from ..util import DAVID
+from ..util import DAVID, path_word
 from . import backing, dm, pools, stats
 from .dm import DeviceError
 from .kmsg import KernelLog, kernel_says
@@ -48,7 +48,7 @@ def create(args: argparse.Namespace) -> int:
     if not args.format and backing.is_store(args.backing):
         raise DeviceError(f"--backing {args.backing}: there is a disk's store on it; --format overwrites it")
     options = [option for option, chosen in (("--format", args.format), ("--share", args.share)) if chosen]
-    need(store_tool("create", *options, args.backing, args.pool))
+    need(store_tool("create", *options, path_word(args.backing), args.pool))
     shares = ", shared copies" if args.share else ""
     print(f"pool {args.pool}: {format_size(dm.size_of(args.backing))} on {args.backing}{shares}")
     return 0
@@ -167,13 +167,14 @@ def export(args: argparse.Namespace) -> int:
     if live := open_disks(path):
         names = " ".join(disk.name for disk in live.values())
         raise DeviceError(f"POOL {args.pool}: disks of it are in use; first: david remove {names}")
-    return subprocess.run([build.ensure("david-store"), "pool", "export", path, args.file]).returncode
+    words = ["pool", "export", path, path_word(args.file)]
+    return subprocess.run([build.ensure("david-store"), *words]).returncode
 
 
 def import_pool(args: argparse.Namespace) -> int:
     dm.need_root("pool import")
     backing.check_backing(args.backing, args.format)
-    words = [*(["--format"] if args.format else []), args.file, args.backing, args.pool]
+    words = [*(["--format"] if args.format else []), path_word(args.file), path_word(args.backing), args.pool]
     return subprocess.run([build.ensure("david-store"), "pool", "import", *words]).returncode
 
 

@@ -11,11 +11,13 @@ import subprocess
 
 from .. import build
 from ..command import Commands
-from ..util import DAVID
+from ..util import DAVID, UserError, path_word
 
 
 def store(args: argparse.Namespace) -> int:
-    words = [args.action, *(["--format"] if args.format else []), *args.places]
+    if args.disk and args.format:
+        raise UserError("--format: not with --disk, whose pool is there already")
+    words = [args.action, *(["--format"] if args.format else []), *map(path_word, args.places)]
     if args.disk:
         words[1:1] = ["--disk", args.disk]
     return subprocess.run([build.ensure("david-store"), *words]).returncode

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..util import UserError
+from ..util import UserError, path_word
 
 COMPILE, REPLAY = "david-compile", "david-replay"
 DIFFERS = 2  # it was stopped, or its order was not kept; there are figures
@@ -17,7 +17,7 @@ DIFFERS = 2  # it was stopped, or its order was not kept; there are figures
 
 def make(trace: Path, out: Path, options: list[str]) -> str:
     """Compile; what --stats and --explain print: the counts come last, and begin with `calls`."""
-    words = [str(build.ensure(COMPILE)), *options, "--stats", str(trace), str(out)]
+    words = [str(build.ensure(COMPILE)), *options, "--stats", path_word(trace), path_word(out)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise UserError(f"{trace} could not be compiled")
@@ -25,14 +25,15 @@ def make(trace: Path, out: Path, options: list[str]) -> str:
 
 
 def prepare(workload: Path, target: Path, holes: bool) -> None:
-    words = [str(build.ensure(REPLAY)), "prepare", *["--holes"] * holes, str(workload), str(target)]
+    places = [path_word(workload), path_word(target)]
+    words = [str(build.ensure(REPLAY)), "prepare", *["--holes"] * holes, *places]
     if subprocess.run(words, check=False).returncode:
         raise UserError(f"{target} could not be filled with the initial tree")
 
 
 def run(workload: Path, target: Path, options: list[str]) -> dict[str, Any]:
     """One replay; its figures."""
-    words = [str(build.ensure(REPLAY)), "run", *options, str(workload), str(target)]
+    words = [str(build.ensure(REPLAY)), "run", *options, path_word(workload), path_word(target)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in (0, DIFFERS):
         raise UserError(f"{workload} could not be replayed")

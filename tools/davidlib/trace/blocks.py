@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ..util import UserError
+from ..util import UserError, reason_of
 from . import formats, importing
 from . import recognise as recognition
 from .account import Account, Taken
@@ -158,7 +158,7 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
             for _ in READERS[kind](blocks, said):
                 pass
     except (OSError, EOFError, lzma.LZMAError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
+        raise UserError(f"{path}: cannot be read: {reason_of(error)}") from None
     if not len(blocks):
         account = "; ".join(blocks.account.as_text(str(path), Taken(0), "requests"))
         raise UserError(f"{account}: no request of {kind} in it")

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, IO, cast
 
-from ..util import UserError
+from ..util import UserError, reason_of
 from . import formats, from_blktrace, program, recognise, tracefile
 from .account import Account, Taken
 from .from_requests import Calls
@@ -101,6 +101,6 @@ def _import_lines(kind: str | None, path: Path, out: Path, cwd: str | None) -> t
     except BrokenPipeError:
         raise UserError(f"trace import: {out} could not be written, see above") from None
     except (OSError, EOFError, lzma.LZMAError) as error:
-        raise UserError(f"trace import: {path} cannot be read: {error}") from None
+        raise UserError(f"trace import: {path} cannot be read: {reason_of(error)}") from None
     _check(path, kind, trace, calls, head)
     return trace
