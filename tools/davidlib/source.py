@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +27,11 @@ UNCOMMENTED = re.compile(rf"({LITERAL})|{COMMENT}", re.DOTALL)
 TOKEN = re.compile(rf"{LITERAL}|\w+|{OPERATORS}|\S")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 SHORT = 16
+# Of a tree without git: what is not its own.
+LEFT_AT_TOP = ("build", ".git", ".pc")
+LEFT = re.compile(r"\.git|__pycache__|\.(mypy|ruff|pytest)_cache|.*\.(o|ko|mod|mod\.c|pyc|orig|rej)|\..*\.cmd"
+                  r"|Module\.symvers|modules\.order|\.checkpatch-camelcase.*|\.tmp_.*")
+LEFT_FILES = ("dm-david/compat/found.h",)
 
 
 def short(data: bytes) -> str:
@@ -47,11 +53,40 @@ def c_says(text: str) -> str:
     return "\n".join(filter(None, [*out, " ".join(TOKEN.findall("\n".join(code)))]))
 
 
+def of_git(tree: Path) -> list[str] | None:
+    """What git tracks of a tree; None where git does not know, as in an unpacked tarball."""
+    if not (tree / ".git").exists():
+        return None  # a repository around it is another one's
+    # Whoever owns it: it is only read.
+    git = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+    try:
+        said = subprocess.run(git, cwd=tree, capture_output=True, check=False)
+    except FileNotFoundError:
+        return None
+    return None if said.returncode else os.fsdecode(said.stdout).split("\0")
+
+
+def walked(tree: Path) -> Iterator[str]:
+    """All that lies in a tree but what a build or a test leaves there: .gitignore has the same."""
+    for directory, below, files in os.walk(tree):
+        top = Path(directory).relative_to(tree)
+        below[:] = sorted(name for name in below if name not in (LEFT_AT_TOP if top == Path() else ())
+                          and not LEFT.fullmatch(name))
+        links = [name for name in below if (tree / top / name).is_symlink()]
+        yield from (str(top / name) for name in [*files, *links]
+                    if not LEFT.fullmatch(name) and str(top / name) not in LEFT_FILES)
+
+
+def whole(tree: Path) -> list[Path]:
+    """The files and links of a tree that are its own, from its root, in order; none that is deleted."""
+    names = of_git(tree)
+    return sorted(Path(name) for name in (walked(tree) if names is None else names)
+                  if name and ((tree / name).is_file() or (tree / name).is_symlink()))
+
+
 def tracked(tree: Path) -> list[Path]:
-    """The files of a tree that git tracks, from its root, in order; no links, and none that is deleted."""
-    said = subprocess.run(["git", "ls-files", "-z"], cwd=tree, capture_output=True, text=True, check=True)
-    return sorted(Path(name) for name in said.stdout.split("\0")
-                  if name and (tree / name).is_file() and not (tree / name).is_symlink())
+    """The same without links."""
+    return [path for path in whole(tree) if not (tree / path).is_symlink()]
 
 
 def programs(tree: Path) -> dict[str, Path]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -302,6 +303,9 @@ def _database(path: Path, loaded: list[dict[str, Any]]) -> None:
 
 
 def _commit() -> str:
+    """"" of a tree without git, such as a tarball's."""
+    if not (TREE / ".git").exists() or not shutil.which("git"):
+        return ""
     git = ["git", "-C", str(TREE), "describe", "--always", "--dirty"]
     done = subprocess.run(git, capture_output=True, text=True)
     return done.stdout.strip()
