@@ -164,7 +164,8 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         f'{said}{note}{lack}<p class="{"good" if good else "bad"}">{escape(verdict)}</p>'
         f"{_by_factor(runs, metric)}<h2>Variants</h2>{_summary(runs, metric)}"
         "<p>An interval is of 95 % (Student's) over seeds: it is about the workload's randomness, not about "
-        "how far the model is from the drive: what is known of that stands below the answer. Where all seeds come to the same there is none. "
+        "how far the model is from the drive: what is known of that stands below the answer. Where all seeds "
+        "come to the same there is none. "
         "Variants are compared seed by seed. Drawings over time and of distributions are "
         "of each variant's first seed.</p>"
         "<p>Touched: the bytes of the disk that were asked for, each once. Stroked: from the first to the "
