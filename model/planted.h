@@ -37,6 +37,7 @@
  *	pages	a large read costs an SSD's controller as much as a small one
  *	duplex	reads and writes cross Serial ATA at the same time
  *	awake	a read that comes at the end of the one before finds an SSD asleep, others do not
+ *	lonely	a command waits for an interrupt of several, though no others are under way
  *	trimmed	a trim makes each die of an SSD erase a block
  *	together	all dies of an SSD erase at once what its map, which is a sample, erases
  *	whole	a write goes into an SSD's buffer as a whole, or waits until that is empty

@@ -2,6 +2,7 @@
 #
 # Sources:
 #   [L] louwrentius/fio-plot, git history: fio 4 KiB random on one drive behind an LSI adapter (IBM M1015), not preconditioned
+#   [I] LSI Logic's manual of Fusion-MPT adapters (7202CP, 2002): an interrupt for four commands, or after a time
 # "assumed" marks what it does not tell; the size of the drive is among that.
 #
 # Fitted: wake_time to reads at depth 1; read_latency, read_time and read_step to those at depth 2; dies to those at
@@ -28,12 +29,14 @@ wake_time = 50 us		# fitted: at depth 1 each of the modes comes 40 to 50 us late
 read_latency = 2 us		# fitted
 write_latency = 8 us		# fitted
 write_wake_time = 4 us		# fitted
+interrupt_batch = 4		# [I]
+interrupt_time = 25 us		# fitted to the 860 PRO, behind the same adapter
 power_loss_protection = yes	# data sheet
 write_cache = back		# derived: a write of 35 to 38 us is none to flash
 write_buffer = 32 MiB		# assumed
 buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
-dies = 16			# fitted
+dies = 32			# fitted
 channels = 4			# assumed
 channel_rate = 400 MB/s		# assumed
 flash_page = 16384		# assumed: as its class

@@ -2,10 +2,12 @@
 #
 # Sources:
 #   [L] louwrentius/fio-plot, git history: fio 4 KiB random on one drive behind an LSI adapter (IBM M1015)
+#   [I] LSI Logic's manual of Fusion-MPT adapters (7202CP, 2002): an interrupt for four commands, or after a time
 # "assumed" marks what it does not tell; the size of the drive is among that.
 #
-# Fitted: read_latency, read_time, read_step, retries and retry_time to the spread of reads at depth 1; dies to reads at
-# depth 8; command_time and write_command_time to reads, and to the median of writes, at depth 32; write_latency to writes
+# Fitted: read_latency, read_time, read_step, retries and retry_time to the spread of reads at depth 1; interrupt_time and
+# dies to rate and p99 of reads at depth 8; command_time and write_command_time to reads, and to the median of writes, at
+# depth 32; write_latency to writes
 # at depth 1, write_wake_time to their median at depth 2; raw_capacity to the rates of writes at depth 2 and 4, write_stripe
 # and write_buffer to the share and the length of their waits at depth 4 and 8. The rest of [L] is evidence.
 #
@@ -33,12 +35,14 @@ write_command_time = 16 us	# fitted
 read_latency = 12 us		# fitted
 write_latency = 7.7 us		# fitted
 write_wake_time = 3.1 us		# fitted
+interrupt_batch = 4		# [I]
+interrupt_time = 25 us		# fitted
 write_cache = back		# derived: a write of 37 us is none to flash
 write_buffer = 448 KiB		# fitted
 write_stripe = 1048576		# fitted
 buffer_reads = yes		# derived: what is not programmed yet is nowhere else
 
-dies = 8			# fitted
+dies = 16			# fitted
 channels = 4			# assumed
 channel_rate = 400 MB/s		# assumed
 flash_page = 16384		# assumed: as its class
@@ -48,7 +52,7 @@ read_time = 40 us		# fitted
 read_step = 13 us		# fitted
 retries = 30 %			# fitted
 retry_time = 7 us		# fitted
-program_time = 430 us		# derived: 530 MB/s written in order
+program_time = 860 us		# derived: 530 MB/s written in order
 erase_time = 3 ms		# assumed
 suspend_time = 20 us		# assumed
 suspends = 1000			# assumed

@@ -22,6 +22,11 @@ struct solid {
 	struct solid_command **ends;	/* a heap of commands whose ends are known */
 	u32 nr_ends;
 	u32 most;
+	/* Those that have ended, by their ends, and that no interrupt has told of */
+	struct solid_command *held, *last_held;
+	u32 nr_held;
+	struct solid_command *told;	/* those that the host has still to take */
+	u64 interrupt;			/* the next one at the latest, the last, or NEVER */
 };
 
 static void part_take(u64 *part, u64 *left)
@@ -152,7 +157,7 @@ static u64 serve_memory(struct solid *solid, struct solid_command *command, u64 
 /* A command has ended, or its end is known. */
 static void update_next(struct solid *solid)
 {
-	u64 next = solid->flash_next;
+	u64 next = min(solid->flash_next, solid->interrupt);
 
 	solid->next = solid->nr_ends ? min(next, solid->ends[0]->end) : next;
 }
@@ -213,6 +218,64 @@ u64 solid_next_event(const struct solid *solid)
 	return solid->next;
 }
 
+/*
+ * A host's adapter interrupts it for several commands at a time. The first one that has ended waits
+ * for others, but not for long, and not if there are too few to come.
+ */
+
+/* The host hears at @now of all that have ended. */
+static void interrupt_host(struct solid *solid, u64 now)
+{
+	struct solid_command *command;
+
+	for (command = solid->held; command; command = command->next) {
+		command->parts.queued += now - command->end;
+		command->end = now;
+	}
+	solid->told = solid->held;
+	solid->held = NULL;
+	solid->nr_held = 0;
+	solid->interrupt = now;
+}
+
+static void hold_command(struct solid *solid, struct solid_command *command)
+{
+	u32 batch = solid->profile->interrupt_batch;
+	u32 under_way = solid->waiting + solid->nr_ends + solid->nr_held + 1;
+
+	command->next = NULL;
+	if (solid->held)
+		solid->last_held->next = command;
+	else
+		solid->held = command;
+	solid->last_held = command;
+	if (!solid->nr_held++)
+		solid->interrupt = command->end + solid->profile->interrupt_time;
+	if (solid->nr_held == batch || (under_way <= batch && !MODEL_PLANTED(lonely)))
+		interrupt_host(solid, command->end);
+}
+
+static noinline struct solid_command *take_told(struct solid *solid, u64 now)
+{
+	struct solid_command *command;
+	u64 end;
+
+	while (!solid->told) {
+		end = solid->nr_ends ? solid->ends[0]->end : NEVER;
+		if (min(end, solid->interrupt) > now)
+			return NULL;
+		if (end <= solid->interrupt)
+			hold_command(solid, pop_end(solid));
+		else
+			interrupt_host(solid, solid->interrupt);
+	}
+	command = solid->told;
+	solid->told = command->next;
+	if (!solid->told)
+		solid->interrupt = NEVER;
+	return command;
+}
+
 struct solid_command *solid_advance(struct solid *solid, u64 now)
 {
 	struct solid_command *ended = NULL;
@@ -223,7 +286,9 @@ struct solid_command *solid_advance(struct solid *solid, u64 now)
 		ssd_advance(solid->ssd, now);
 		take_ready(solid);
 	}
-	if (solid->nr_ends && solid->ends[0]->end <= now)
+	if (solid->profile->interrupt_batch)
+		ended = take_told(solid, now);
+	else if (solid->nr_ends && solid->ends[0]->end <= now)
 		ended = pop_end(solid);
 	update_next(solid);
 	return ended;
@@ -293,6 +358,7 @@ struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *
 	solid->most = most;
 	solid->next = NEVER;
 	solid->flash_next = NEVER;
+	solid->interrupt = NEVER;
 	solid->shares_link = profile_shares_link(profile);
 	carrier_init(&solid->link[DISK_READ], profile->link_rate);
 	carrier_init(&solid->link[DISK_WRITE], profile->link_rate);

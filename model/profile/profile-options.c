@@ -361,6 +361,11 @@ const struct profile_option profile_options[] = {
 	TIME("read_latency", read_latency, 0, "of a read beside that, shared with others",
 	     OF_SOLID),
 	TIME("write_latency", write_latency, 0, "of a write", OF_SOLID),
+	COUNT("interrupt_batch", interrupt_batch, 0, 64, 0,
+	      "commands that have ended for an interrupt of the host, if more are under way",
+	      OF_SOLID),
+	TIME("interrupt_time", interrupt_time, 0,
+	     "the most that a command waits for others to end, with interrupt_batch", OF_SOLID),
 	COUNT("units", units, 1, 255, 1, "commands served at a time, each for its latency",
 	      OF_MEMORY),
 

@@ -234,6 +234,8 @@ struct profile {
 	u32 read_latency;		/* that they do share: controller and interface */
 	u32 write_latency;
 	u8 units;			/* memory: that serve a command each */
+	u32 interrupt_time;		/* a command that has ended waits so long at most, */
+	u8 interrupt_batch;		/* until so many have; 0: it does not wait */
 
 	/* Flash */
 	u32 dies;

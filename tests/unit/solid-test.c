@@ -877,6 +877,92 @@ static void folding_is_in_the_way_of_the_next_command(struct kunit *test)
 	KUNIT_EXPECT_LE(test, most, 660 * US + READ_4K);
 }
 
+#define BATCHED		600
+
+/* Random reads that come whether others have ended or not */
+static void read_steadily(struct kunit *test, const char *words, struct disk_request *requests)
+{
+	static struct rig rig;
+	struct rnd rnd = { 7 };
+	u32 i;
+
+	prepare(&rig, test, ANY_MEMORY "units=8;", words);
+	for (i = 0; i < BATCHED; i++) {
+		submit(&rig, &requests[i], DISK_READ, 8 * rnd_below(&rnd, 16384), 8);
+		/* More come at a time than end in 3 us, or fewer */
+		rig.now += rnd_below(&rnd, i / 100 % 2 ? 2000 : 12000);
+	}
+	finish(&rig);
+	done(&rig);
+}
+
+/*
+ * By a second program: of all commands, by their ends, the first one waits for three more, or for
+ * 3 us; and for none if no more than four are under way.
+ */
+static void naive_interrupts(struct disk_request *requests)
+{
+	static u64 told[BATCHED];
+	static bool ended[BATCHED];
+	u32 held = 0, first = 0, left, i, j, next, under_way;
+
+	memset(told, 0, sizeof(told));
+	memset(ended, 0, sizeof(ended));
+	for (left = BATCHED; left; left--) {
+		for (next = BATCHED, i = 0; i < BATCHED; i++)
+			if (!ended[i] && (next == BATCHED ||
+					  requests[i].completion < requests[next].completion))
+				next = i;
+		if (held && requests[first].completion + 3 * US < requests[next].completion) {
+			for (j = 0; j < BATCHED; j++)
+				if (ended[j] && !told[j])
+					told[j] = requests[first].completion + 3 * US;
+			held = 0;
+		}
+		ended[next] = true;
+		if (!held++)
+			first = next;
+		for (under_way = held, j = 0; j < BATCHED; j++)
+			under_way += !ended[j] && requests[j].arrival < requests[next].completion;
+		if (held < 4 && under_way > 4 && left > 1)
+			continue;
+		for (j = 0; j < BATCHED; j++)
+			if (ended[j] && !told[j])
+				told[j] = requests[next].completion;
+		held = 0;
+	}
+	for (j = 0; j < BATCHED; j++)
+		requests[j].completion = told[j];
+}
+
+static void an_interrupt_may_tell_of_several_commands(struct kunit *test)
+{
+	struct disk_request *plain = kvcalloc(BATCHED, sizeof(*plain), GFP_KERNEL);
+	struct disk_request *batched = kvcalloc(BATCHED, sizeof(*batched), GFP_KERNEL);
+	u32 i, later = 0, together = 0;
+
+	KUNIT_ASSERT_TRUE(test, plain && batched);
+	read_steadily(test, "", plain);
+	read_steadily(test, "interrupt_batch=4;interrupt_time=3us", batched);
+	for (i = 0; i < BATCHED; i++)
+		later += batched[i].completion > plain[i].completion;
+	naive_interrupts(plain);
+	for (i = 0; i < BATCHED; i++) {
+		const struct disk_request *one = &batched[i];
+
+		KUNIT_EXPECT_EQ_MSG(test, one->completion, plain[i].completion, "%u", i);
+		KUNIT_EXPECT_EQ(test, drive_parts_total(&one->parts),
+				one->completion - one->arrival);
+		together += i && one->completion == one[-1].completion;
+	}
+	/* Some wait, some do not. */
+	KUNIT_EXPECT_GE_MSG(test, later, BATCHED / 4, "%u", later);
+	KUNIT_EXPECT_LE_MSG(test, later, BATCHED * 3 / 4, "%u", later);
+	KUNIT_EXPECT_GE_MSG(test, together, BATCHED / 8, "%u", together);
+	kvfree(plain);
+	kvfree(batched);
+}
+
 #define STREAM		3000
 
 /* A random stream. @often: the disk is called at each event, else only for the next request. */
@@ -944,6 +1030,8 @@ static void a_late_call_changes_no_time(struct kunit *test)
 	check_lateness(test, SATA_SSD, "precondition=random");
 	check_lateness(test, PLAIN_SSD, ALL_CACHES "precondition=random");
 	check_lateness(test, SATA_SSD, ALL_CACHES "slc_full=fold;wake_time=9us");
+	check_lateness(test, SATA_SSD, "interrupt_batch=4;interrupt_time=30us");
+	check_lateness(test, PLAIN_SSD, "precondition=random;interrupt_batch=3;interrupt_time=9us");
 }
 
 /* An older host in front: its flush waits for all commands, and what comes later for the flush. */
@@ -1080,6 +1168,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(trims_make_room_in_the_slc_cache),
 	KUNIT_CASE(reads_and_flushes_of_the_slc_cache_are_fast),
 	KUNIT_CASE(folding_is_in_the_way_of_the_next_command),
+	KUNIT_CASE(an_interrupt_may_tell_of_several_commands),
 	KUNIT_CASE(a_late_call_changes_no_time),
 	KUNIT_CASE(serial_ata_flushes_alone),
 	KUNIT_CASE(waits_are_parts_of_their_own),
