@@ -7,5 +7,6 @@ cache.py (what hits), rotation.py, layout.py (zones, tracks, angles), heads.py, 
 result.py is the profile with the source of each line, validation.py holds it against jobs that nothing was
 fitted to, output.py puts it into a file. Without a disk fromfio.py fits a profile to results of fio, which
 fiojobs.py reads: fiomodel.py says what the model makes of them, knobs.py what a job determines, fitdisk.py
-and fitssd.py which values of a disk and of an SSD these are.
+and fitssd.py which values of a disk and of an SSD these are. newprofile.py, `david profile new`, does the
+same with a data sheet, which sheet.py reads as jobs, and refuses if no drive can be like that.
 """

@@ -89,7 +89,7 @@ class FioJob:
     @property
     def said(self) -> str:
         """The job and its figure, for a profile's comment."""
-        speed = f"{self.rate:.4g} a second"
+        speed = f"{self.rate:.6g} a second"
         if not self.random:
             speed = f"{self.rate * self.sectors * 512 / 1e6:.4g} MB/s"
         return f"{self.kind}: {speed}"

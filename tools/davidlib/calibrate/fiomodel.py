@@ -86,6 +86,10 @@ class Model:
         """Requests a second."""
         return sum(self.parts(draft, job.words(_sectors(draft)) + _counted(draft, job), *options))
 
+    def mean_seek(self, draft: Draft) -> float:
+        """us, between two random places of the disk."""
+        return float(self._bench(draft, "read random count=10 warm=0", ())["mean_seek_us"])
+
     def wait(self, draft: Draft, job: FioJob, percent: float, *options: str) -> float:
         """us that so many percent of random reads take at most, of WAITS."""
         words = job.words(_sectors(draft)) + f" count={MANY} warm={MANY // 10}"

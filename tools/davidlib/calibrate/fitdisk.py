@@ -26,15 +26,22 @@ def dense(draft: Draft, factor: float, how: str) -> Draft:
     """With so many times the sectors on a track: fewer cylinders, and skews that take the same time."""
     if factor == 1:
         return draft
+    tracks = [int(line.value.split(",")[2]) for line in draft.lines if line.name == "zone"]
+    return retracked(draft, [max(round(track * factor), 1) for track in tracks], how)
+
+
+def retracked(draft: Draft, tracks: list[int], how: str) -> Draft:
+    """With so many sectors on a track of each zone, in the same order: each keeps its sectors."""
     new = Draft(draft.title)
     heads, cylinder, before = int(value(draft, "heads")), 0, int(value(draft, "cylinders"))
+    longer = iter(tracks)
     for line in draft.lines:
         if line.name == "zone":
-            _, _, track, sectors, *skews = (int(word) for word in line.value.split(","))
-            track = max(round(track * factor), 1)
+            _, _, was, sectors, *skews = (int(word) for word in line.value.split(","))
+            track = next(longer)
             count = -(-sectors // (track * heads))
             # Never less than the switch takes: a revolution would be lost.
-            skews = [(math.ceil(skew * factor) + 1) % track if skew else 0 for skew in skews[:3]]
+            skews = [(math.ceil(skew * track / was) + 1) % track if skew else 0 for skew in skews[:3]]
             words = [cylinder, cylinder + count - 1, track, sectors, *skews]
             cylinder += count
             new.add("zone", ",".join(map(str, words)), "fitted", how)

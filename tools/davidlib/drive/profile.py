@@ -91,7 +91,8 @@ def cmd_options(_: argparse.Namespace) -> int:
     return call("options")
 
 
-def add_parsers(sub: Commands) -> None:
+def add_parsers(sub: Commands) -> Commands:
+    """The subcommands; `new`, which fits, is calibrate/newprofile.py's."""
     parser = sub.add_parser("profile", help="drives that a disk can be modelled on",
                             description="Look at drives' profiles, check them, import others.")
     commands = parser.add_subparsers(dest="profile_command", required=True, metavar="COMMAND")
@@ -138,3 +139,4 @@ def add_parsers(sub: Commands) -> None:
     one = commands.add_parser("options", help="the parameters of a profile, with units, limits and presets")
     one.set_defaults(func=cmd_options)
     profile_bench.add_parser(commands)
+    return commands
