@@ -147,6 +147,59 @@ def test_words_of_descriptors_shift_no_argument(said: str, tmp_path: Path) -> No
     assert database.execute(sql).fetchall() == [("pread64", 77, 3, 0, 8192), ("dup2", 9, 3, 9, None)]
 
 
+# As strace 7.2 writes them; what the same lines are without -N, or --color.
+BARE = """\
+1 openat(AT_FDCWD, "/d/link", O_RDONLY) = 3
+1 newfstatat(3, "", {st_mode=S_IFREG|0644, st_size=1926, ...}, AT_EMPTY_PATH) = 0
+1 pread64(3, "f=1, "..., 784, 64) = 784
+1 readlink("/d/link", "target=1", 4095) = 8
+1 copy_file_range(3, [128], 4, NULL, 512, 0) = 512
+1 lseek(3, 4096, SEEK_SET) = 4096
+1 renameat2(AT_FDCWD, "/a=b", AT_FDCWD, "/c", RENAME_NOREPLACE) = 0
+1 close(3) = 0
+"""
+NAMED = """\
+1 openat(dirfd=AT_FDCWD, pathname="/d/link", flags=O_RDONLY) = 3
+1 newfstatat(dirfd=3, pathname="", statbuf={st_mode=S_IFREG|0644, st_size=1926, ...}, flags=AT_EMPTY_PATH) = 0
+1 pread64(fd=3, buf="f=1, "..., count=784, offset=64) = 784
+1 readlink(pathname="/d/link", buf="target=1", bufsiz=4095) = 8
+1 copy_file_range(fd_in=3, off_in=[128], fd_out=4, off_out=NULL, len=512, flags=0) = 512
+1 lseek(fd=3, offset=4096, whence=SEEK_SET) = 4096
+1 renameat2(olddfd=AT_FDCWD, oldname="/a=b", newdfd=AT_FDCWD, newname="/c", flags=RENAME_NOREPLACE) = 0
+1 close(fd=3) = 0
+"""
+
+
+def colored(line: str) -> str:
+    """Words of all kinds in colours, as --color has them."""
+    number, space, rest = line.partition(" ")
+    return number + space + re.sub(r'("[^"]*"|\b\w+\b)', "\033[35m\\1\033[0m", rest)
+
+
+def all_calls(database: sqlite3.Connection) -> list[tuple]:
+    found = [row[0] for row in database.execute("SELECT name FROM pragma_table_info('call')")]
+    ways = [tuple(row) for row in database.execute(f"SELECT {', '.join(found)} FROM call ORDER BY id")]
+    return ways + database.execute("SELECT * FROM extra ORDER BY event, kind").fetchall()
+
+
+@pytest.mark.parametrize("text", [
+    NAMED, "".join(map(colored, BARE.splitlines(keepends=True))),
+    "".join(map(colored, NAMED.splitlines(keepends=True)))], ids=["-N", "--color", "both"])
+def test_names_of_arguments_and_colours_change_nothing(text: str, tmp_path: Path) -> None:
+    bare = all_calls(imported(BARE, tmp_path))
+    (tmp_path / "t.db").unlink()
+    assert all_calls(imported(text, tmp_path)) == bare
+    assert any(b"target=1" in row for row in bare) and any(512 in row for row in bare)
+
+
+def test_an_i386s_place_is_known_with_names_too(tmp_path: Path) -> None:
+    opened = '1 open(pathname="/f", flags=O_RDWR) = 3\n'
+    seek = "1 _llseek(fd=3, offset=4294967296, result=[4294967296], whence=SEEK_SET) = 0\n"
+    database = imported(opened + seek, tmp_path)
+    found = database.execute("SELECT name, result FROM call ORDER BY id").fetchall()
+    assert found == [("open", 3), ("lseek", 1 << 32)]
+
+
 # Every option of `strace --help`: what is tried with it, or why nothing is. None of them changes the calls.
 SAME = {
     "-Y": "-Y", "-k": "-k", "-C": "-C", "-q": "-q", "-qq": "-qq", "-qqq": "-qqq", "-i": "-i", "-n": "-n",
@@ -170,6 +223,12 @@ PART = {  # calls that strace itself has left out; the log does not say so
     "fault": "-e fault=getpid:when=1",
 }  # fmt: skip
 REFUSED = {"-c": "there is no call of strace in it", "raw": "refused: .* only pointers, as by -e raw"}
+LATER = {  # where the installed strace has them: 7.2 does
+    "-N": "-N", "--color": "--color=always", "--always-show-pid": "--always-show-pid",
+    "--kill-on-exit": "--kill-on-exit", "--argv0": "--argv0=/bin/sh", "namespace": "-e namespace=new",
+    "--stack-trace-frame-limit": "-k --stack-trace-frame-limit=3", "--stack-trace": "--stack-trace=symbol",
+}  # fmt: skip
+LATER_PART = {"trace-fds": "-e trace-fds=3", "--syscall-limit": "--syscall-limit=40"}
 ELSE = {"--inject", "-p", "-V", "-h", "-ff", "-e", "--output-separately"}  # -ff has a test of its own
 
 
@@ -184,13 +243,14 @@ def options_of_strace() -> set[str]:
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="no strace here")
 def test_every_option_of_strace_is_understood_or_refused_by_name(tmp_path: Path) -> None:
-    assert options_of_strace() <= SAME.keys() | PART.keys() | REFUSED.keys() | ELSE
+    has = options_of_strace()
+    assert has <= SAME.keys() | PART.keys() | REFUSED.keys() | LATER.keys() | LATER_PART.keys() | ELSE
     command = ["/bin/sh", "-c", "/bin/cat /etc/passwd >/dev/null; (/bin/true); :"]
     plain = strace("-f", command, tmp_path)
-    for options in SAME.values():
+    for options in [*SAME.values(), *(words for name, words in LATER.items() if name in has)]:
         (tmp_path / "log").unlink(missing_ok=True)
         assert not traced.difference(plain, strace(f"-f {options}", command, tmp_path)), options
-    for options in PART.values():
+    for options in [*PART.values(), *(words for name, words in LATER_PART.items() if name in has)]:
         with sqlite3.connect(strace(f"-f {options}", command, tmp_path)) as database:
             assert database.execute("SELECT count(*) FROM event").fetchone() > (0,), options
     for name, said in REFUSED.items():
@@ -225,7 +285,7 @@ def test_a_form_that_no_known_strace_writes_is_refused_by_name(tmp_path: Path) -
     known = '1 openat(AT_FDCWD, "/f", O_RDONLY) = 3\n'
     for line in NEWER.splitlines(keepends=True):
         log.write_text(known + line)
-        with pytest.raises(UserError, match="refused: 1 of 2 lines of a form that strace up to 6.1 does not"):
+        with pytest.raises(UserError, match="refused: 1 of 2 lines of a form that strace up to 7.2 does not"):
             importing.import_lines("strace", log, out)
         assert not out.exists()
     log.write_text(known * 200 + NEWER)

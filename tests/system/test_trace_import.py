@@ -436,6 +436,8 @@ def test_every_line_is_a_call_or_has_none_or_is_left_out(kind: str) -> None:
         ("1455592551,one,R,4,0,512\n", "as systor, line 1: 'one' is no number"),
         ("0 sda 8 8 0\n", "as disksim, line 1: 'sda' is no whole number"),
         ("fio version 4 iolog\n1 /f add\n", "as fio, line 1: version 4 of fio's iolog: 1 to 3 are known"),
+        ('1  10:00:00,123456 close(3) = 0\n', "as strace, line 1: a time with a comma"),
+        ('1 10:00:00 close(3) = 0 <0,000012>\n', "as strace, line 1: a time with a comma"),
     ],
 )  # fmt: skip
 def test_a_text_that_has_nearly_a_format_says_where_it_has_not(text: str, says: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from . import tracefile
-from .account import SUMMARY
+from .account import NOT_UNDERSTOOD, SUMMARY
 from .constants import number
 from .tracefile import TraceFile
 
@@ -89,8 +89,13 @@ _MOVES = re.compile(r"[^\"]*?\bf?chdir\(")
 _DUMP = re.compile(r" \| [0-9a-f]{5,}  | \* \d+ bytes in buffer | = \d+ buffers in vector ")  # -e read, write
 # A call with its result, behind what this reader does not know.
 _LIKE_A_CALL = re.compile(r"[a-zA-Z_]\w*\(.*\)\s*= ")
+_ARGUMENT = re.compile(r"^[a-z_][a-z0-9_]*=(?!=)")  # its name, which -N, and some calls, put in front of it
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")  # --color; in a name strace escapes such letters
+_COMMA = re.compile(r"(?:\d+:\d\d:)?\d+,\d+ ")  # of -r, -t and -ttt where a locale has one for a point
+_COMMA_BEHIND = re.compile(r"<\d+,\d+>\s*$")  # of -T
+COMMA = "a time with a comma, where strace has a point"
 _POINTER = re.compile(r"0x[0-9a-f]+")
-NEWEST = "6.1"
+NEWEST = "7.2"
 UNKNOWN_FORM = f"lines of a form that strace up to {NEWEST} does not write"
 POINTERS = "calls whose names are only pointers, as by -e raw"
 SEPARATE = "lines behind a task's end: files of -ff behind one another; strace-log-merge makes one log"
@@ -128,7 +133,7 @@ def unquote(text: str) -> bytes:
 
 
 def split_arguments(text: str) -> list[str]:
-    """At the commas that are in no string and in no brackets; without the names that -y adds."""
+    """At the commas that are in no string and in no brackets; without the names that -y and -N add."""
     found, depth, start, at = [], 0, 0, 0
     while at < len(text):
         letter = text[at]
@@ -148,12 +153,7 @@ def split_arguments(text: str) -> list[str]:
             start = at + 1
         at += 1
     last = text[start:].strip()
-    return [*found, last] if last or found else []
-
-
-def _named(text: str) -> str:
-    """Without the name that newer versions put in front of it: flags=..."""
-    return re.sub(r"^[a-z_]+=(?!=)", "", text)
+    return [_ARGUMENT.sub("", word) for word in found + [last]] if last or found else []
 
 
 def _field(text: str, name: str) -> int:
@@ -262,7 +262,7 @@ class StraceImport:
         line = next(self._lines, None)
         if line is None:
             return False
-        self._ahead.append((self._trace.account.lines, line.rstrip("\r\n")))
+        self._ahead.append((self._trace.account.lines, _COLOR.sub("", line.rstrip("\r\n"))))
         self._trace.account.go_back_to(*self._line)
         return True
 
@@ -303,6 +303,8 @@ class StraceImport:
             self._resumed(task, found[1], text[found.end() :], time)
         elif found := _CALL.match(text):
             self._called(task, found[1], text[found.end() :], time)
+        elif _COMMA.match(text):
+            self._trace.account.leave_out(NOT_UNDERSTOOD, why=COMMA)
         elif _LIKE_A_CALL.search(text):
             self._trace.account.refuse(UNKNOWN_FORM)
         else:
@@ -481,6 +483,7 @@ class StraceImport:
             return
         begun = task.pending
         task.pending = None
+        self._trace.account.has_none("beginnings of calls")
         self._complete(task, begun[0], begun[1] + rest, begun[2], time)
 
     def _complete(self, task: _Task, name: str, rest: str, entry: int, resumed: int = 0) -> None:
@@ -489,7 +492,9 @@ class StraceImport:
         for place in re.finditer(r"\)\s*= ", rest):
             found = _RESULT.match(rest, place.start()) or found
         if not found:
-            if re.search(r"\)\s*= \S", rest):
+            if _COMMA_BEHIND.search(rest):
+                self._trace.account.leave_out(NOT_UNDERSTOOD, why=COMMA)
+            elif re.search(r"\)\s*= \S", rest):
                 self._trace.account.refuse(UNKNOWN_FORM)
             else:
                 self._trace.misunderstood()
@@ -545,7 +550,7 @@ class StraceImport:
     def _has_pointers(self, letters: str, text: str) -> bool:
         words = split_arguments(text)
         return any(
-            letter in "pP" and _POINTER.fullmatch(_named(word))
+            letter in "pP" and _POINTER.fullmatch(word)
             for letter, word in zip(letters, words, strict=False)
         )
 
@@ -579,7 +584,6 @@ class StraceImport:
             return (number(found[1]) if found else 0,), blobs, 0
         offsets = []
         for i, (letter, word) in enumerate(zip(letters, words, strict=False)):
-            word = _named(word)
             if letter in "pP":
                 string = _QUOTED.match(word)
                 if string:

@@ -129,10 +129,11 @@ def need_whole(
         raise mixed(text, kind, *other)
     account.need_one(text, timed)
     whole = taken + sum(left.count for left in account.left_out.values())
-    for what, left in [*account.refused.items(), *account.backward.items()]:
-        if left.count > LIMIT * whole:
-            raise UserError(f"{text} is refused: {left.count} of {whole} {what}: "
-                            f"as line {left.line}, {left.example!r}")
+    for kinds, among in ((account.refused, whole), (account.backward, account.lines)):
+        for what, left in kinds.items():
+            if left.count > LIMIT * among:
+                raise UserError(f"{text} is refused: {left.count} of {among} {what}: "
+                                f"as line {left.line}, {left.example!r}")
     if account.is_cut():
         raise UserError(f"{text} is cut short: its last line, {account.lines}, has no end; "
                         "without that line it can be taken")
