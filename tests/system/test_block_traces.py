@@ -8,11 +8,13 @@ import random
 import re
 import sqlite3
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from davidlib.trace import blocks, formats, from_blktrace, importing
+from davidlib.trace.account import Taken
 from davidlib.trace.blocks import DISCARD, FLUSH, FUA, PREFLUSH, READ, SYNC, WRITE
 from davidlib.util import UserError
 
@@ -121,6 +123,52 @@ def test_merged_and_split_requests_and_flushes_are_what_was_asked_for(tmp_path: 
         "ends of requests whose beginning is not in it": 1,
         "requests that were issued and never ended": 1,
     }
+
+
+# Behind the lines, by -s: of each process, then of each processor.
+SUMMARY = """\
+fio (115)
+ Reads Queued:         152,     4216KiB\t Writes Queued:         148,     4404KiB
+ Completion wait:        0        \t Completion wait:         0
+CPU0 (8,0):
+ Reads Queued:         152,     4216KiB\t Writes Queued:         148,     4404KiB
+
+Throughput (R/W): 42,728KiB/s / 44,626KiB/s
+Events (8,0): 600 entries
+Skips: 0 forward (0 -   0.0%)
+Input file sda.blktrace.0 added
+"""
+
+
+@pytest.mark.parametrize("change", [
+    lambda text: text + SUMMARY,
+    lambda text: "Input file sda.blktrace.0 added\n" + text,
+    # -f "%D %2c %8s %5T.%9t %5p %2a %3d %S + %n", with and without the name behind it.
+    lambda text: re.sub(r"( FN| FWS)( 0)? \[", r"\1 0 + 0 [", text),
+    lambda text: re.sub(r"( FN| FWS)( 0)? \[", r"\1 0 + 0 [", text).replace("[", "").replace("]", ""),
+    lambda text: re.sub(r" \[.*", "", re.sub(r"( FN| FWS)( 0)? \[", r"\1 0 + 0 [", text)),
+], ids=["summaries", "own lines", "zero sectors", "no brackets", "no names"])
+def test_options_of_blkparse_change_no_request(change: Callable[[str], str], tmp_path: Path) -> None:
+    found = []
+    for text in (FLUSHES, change(FLUSHES)):
+        (tmp_path / "log").write_text(text)
+        _, told = blocks.load(tmp_path / "log", "blkparse")
+        found.append((told.of("/dev/block/8:0"), [kind.count for kind in told.account.left_out.values()]))
+    assert found[0] == found[1] and change(FLUSHES) != FLUSHES
+
+
+def test_an_issue_of_another_form_is_not_passed_over(tmp_path: Path) -> None:
+    """Else its request would begin where it was queued, and its time be another one's."""
+    text = "".join(f"8,0 0 {n} 0.{n:09} 3 {what} R 8 + 8 [a]\n" for n, what in enumerate("QDC" * 200))
+    (tmp_path / "log").write_text(re.sub(r"D R 8 \+ 8.*", "D R 8 8", text))
+    _, told = blocks.load(tmp_path / "log", "blkparse")
+    assert told.account.left_out["not understood"].count == 200
+    assert "its sectors are not as blkparse has them" in "".join(told.account.as_text("log", Taken(200)))
+    for actions in ("Q", "C"):
+        some = [line for line in text.splitlines(True) if f" {actions} " in line]
+        (tmp_path / "log").write_text("".join(some))
+        with pytest.raises(UserError, match="as blkparse, line .*(never ended|beginning is not in it)"):
+            blocks.load(tmp_path / "log", None)
 
 
 WHOLE = """\

@@ -458,6 +458,18 @@ def test_numbers_are_read_as_programs_write_them(tmp_path: Path) -> None:
             from_requests.number(wrong)
 
 
+def test_times_of_dxt_are_whatever_it_prints_and_backward_ones_are_said(tmp_path: Path) -> None:
+    lines = ["0 write 0 0 512 1.5e-03 .0025 [1]", "1 read 0 512 512 0.2 0.1 [1]"]
+    text = "# DXT, file_id: 1, file_name: /f\n" + "".join(f" X_POSIX {line}\n" for line in lines)
+    database = imported("darshan", text, tmp_path)
+    found = [(1, "pwrite64", 0, 10**6, 0, 512), (2, "pread64", 198_500_000, 0, 512, 512)]
+    assert rows(database, CALLS) == found
+    (tmp_path / "log.db").unlink()
+    guessed = importing.import_lines("darshan", tmp_path / "log", tmp_path / "log.db").account.guessed
+    assert {name: (kind.count, kind.line) for name, kind in guessed.items()} == {
+        "requests that end before they begin: taken as of no time": (1, 3)}
+
+
 def test_shares_are_of_what_the_text_has(tmp_path: Path) -> None:
     """Each request here is of another disk: opens that are made up are half of the calls."""
     good = [f"{n},R,4096,4096,{n}\n" for n in range(300)]

@@ -16,12 +16,16 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
+from .account import Misread
 from .from_requests import SECOND, SECTOR, Sink, Transfer, each, number
 
 _LINE = re.compile(
     r"\s*(\d+),(\d+)\s+\d+\s+\d+\s+(\d+)\.(\d{9})\s+(\d+)\s+"
-    r"([A-Z]{1,2}|m)\s+([A-Z]+)\s+(?:(\d+)(?: \+ (\d+))?\s)?"
+    r"([A-Z]{1,2}|m)\s+([A-Z]+)\s+(?:(\d+)(?: \+ (\d+))?(?:\s+|$))?"
 )
+# Behind the lines: a summary of each CPU, by -s of each process before it.
+_SUMMARY = re.compile(r"(?:CPU ?\d+|Total|Events) \(|\S.* \(\d+\)$")
+_OWN = re.compile(r"Input file \S.* added$")
 UNKNOWN = "requests that are no read, write, flush or discard"
 HALF = "ends of requests whose beginning is not in it"
 
@@ -130,8 +134,10 @@ class Blkparse:
     def take(self, line: str) -> None:
         found = _LINE.match(line)
         if not found:
-            # Behind the lines there is a summary of each CPU.
-            self.summary = self.summary or bool(re.match(r"(CPU ?\d+|Total|Events) \(", line))
+            if _OWN.match(line):
+                self.to.account.has_none("lines of blkparse's own")
+                return
+            self.summary = self.summary or bool(_SUMMARY.match(line))
             if line and not self.summary or re.match(r"\d+,\d+\s", line):
                 raise ValueError(line)
             self.to.account.has_none("lines of the summary")
@@ -140,12 +146,14 @@ class Blkparse:
         if action not in ("Q", "D", "C"):
             self.to.account.has_none("messages" if action == "m" else "other events")
             return
+        if not found[9] and line[found.end() : found.end() + 1] not in ("[", "("):
+            raise Misread("its sectors are not as blkparse has them: 8 + 16")
         time = number(found[3], SECOND) + int(found[4])
         begun = Begun(time, number(found[5]) & 0x7FFFFFFF, found[7])
         disk = f"/dev/block/{found[1]}:{found[2]}"
         if action != "C":
             self.to.account.has_none("beginnings of requests")
-        if found[9]:
+        if found[9] and int(found[9]):
             begun.first, begun.left = number(found[8]), number(found[9])
             begun.next, begun.end = begun.first, begun.first + begun.left
             self._request(action, disk, begun)

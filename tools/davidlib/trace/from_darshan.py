@@ -20,6 +20,7 @@ SHARED = 1 << 30  # the task that has what no rank is said of
 _FILE = re.compile(r"# DXT, file_id: \d+, file_name: (.*)")
 TWICE = "requests of a module that another module's are there for"
 NOWHERE = "requests of MPI-IO without an offset"
+BACKWARD = "requests that end before they begin: taken as of no time"
 NO_RANK = "requests of rank -1, which stands for several: taken as one more task's"
 
 
@@ -79,6 +80,8 @@ class Darshan:
         if request.offset is None:
             self.account.leave_out(NOWHERE, 1, request.size, max(request.end - request.start, 0))
             return
+        if request.end < request.start:
+            self.account.guess(BACKWARD)
         if request.tid == SHARED:
             self.account.guess(NO_RANK)
         self.to.transfer(

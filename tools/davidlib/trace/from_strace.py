@@ -91,7 +91,7 @@ _DUMP = re.compile(r" \| [0-9a-f]{5,}  | \* \d+ bytes in buffer | = \d+ buffers 
 _LIKE_A_CALL = re.compile(r"[a-zA-Z_]\w*\(.*\)\s*= ")
 _ARGUMENT = re.compile(r"^[a-z_][a-z0-9_]*=(?!=)")  # its name, which -N, and some calls, put in front of it
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")  # --color; in a name strace escapes such letters
-_COMMA = re.compile(r"(?:\d+:\d\d:)?\d+,\d+ ")  # of -r, -t and -ttt where a locale has one for a point
+_COMMA = re.compile(r"(?:\d+:\d\d:)?\d+,\d{3,9} +[a-z<+-]")  # of -r, -t, -ttt, where a locale has it
 _COMMA_BEHIND = re.compile(r"<\d+,\d+>\s*$")  # of -T
 COMMA = "a time with a comma, where strace has a point"
 _POINTER = re.compile(r"0x[0-9a-f]+")

@@ -66,7 +66,8 @@ def _fits(attempts: Mapping[str, Attempt], lines: list[str]) -> tuple[dict[str, 
         if attempt(marks, lines):
             taken = frozenset(range(1, marks.lines + 1)) - marks.no_calls
             found[name] = _Fit(taken, marks.unparsed())
-        near += [f"as {name}, line {kind.line}: {kind.why}" for kind in marks.left_out.values() if kind.why]
+        near += [f"as {name}, line {kind.line}: {kind.why or what}" for what, kind in marks.left_out.items()
+                 if kind.why or what != NOT_UNDERSTOOD]
     return found, near
 
 
