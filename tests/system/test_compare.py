@@ -310,6 +310,7 @@ def test_another_environment_is_told(tmp_path: Path) -> None:
     (bytes(range(256)), "is no text"),
     (b'{"kind": "replay",\n "runs": [', "line 2: not JSON as `david replay -o` writes it, or cut short"),
     (b"[]", "is not what `david replay -o` writes"),
+    (b'{"kind": "block-replay"}', "is of a block trace's replay: compare takes those of"),
     (None, "No such file or directory"),
 ])
 def test_a_file_that_is_no_result_is_told_in_plain_words(

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from davidlib.replay import programs
 from davidlib.trace import blocks, formats, from_requests, from_strace, importing, program, recognise
 from davidlib.trace import tracefile
 from davidlib.util import UserError
@@ -468,6 +469,19 @@ def test_times_of_dxt_are_whatever_it_prints_and_backward_ones_are_said(tmp_path
     guessed = importing.import_lines("darshan", tmp_path / "log", tmp_path / "log.db").account.guessed
     assert {name: (kind.count, kind.line) for name, kind in guessed.items()} == {
         "requests that end before they begin: taken as of no time": (1, 3)}
+
+
+@pytest.mark.parametrize(("content", "says"), [
+    (MSR.encode(), "it is no trace; `david trace import` makes a trace of another tool's text"),
+    (b"\x1f\x8b\x08", "it is compressed by gzip; its name has to end in .gz; `david trace import` makes"),
+    (b"SQLite format 3\0" + bytes(100), "could not be compiled"),
+])  # fmt: skip
+def test_what_is_compiled_and_is_no_trace_is_told_the_way(content: bytes, says: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(content)
+    with pytest.raises(UserError) as raised:
+        programs.make(tmp_path / "log", tmp_path / "t.wl", [])
+    assert says in str(raised.value)
+    assert ("import" in says) is ("import" in str(raised.value))
 
 
 def test_shares_are_of_what_the_text_has(tmp_path: Path) -> None:

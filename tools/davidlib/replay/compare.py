@@ -149,6 +149,8 @@ def load(paths: list[Path]) -> list[dict[str, Any]]:
     results = []
     for path in paths:
         result = _parsed(path)
+        if isinstance(result, dict) and result.get("kind") == "block-replay":
+            raise UserError(f"{path} is of a block trace's replay: compare takes those of `david compile`'s")
         if not isinstance(result, dict) or result.get("kind") != "replay" or not result.get("runs"):
             raise UserError(f"{path} is not what `david replay -o` writes")
         results.append(result)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
+from ..trace.recognise import what_it_is
 from ..util import UserError, path_word
 
 COMPILE, REPLAY = "david-compile", "david-replay"
@@ -20,6 +21,11 @@ def make(trace: Path, out: Path, options: list[str]) -> str:
     words = [str(build.ensure(COMPILE)), *options, "--stats", path_word(trace), path_word(out)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
+        what = what_it_is(trace)
+        if trace.is_file() and not what.startswith("a finished trace"):
+            what = f"it is {what}" if what else "it is no trace"
+            raise UserError(f"{trace} could not be compiled: {what}; `david trace import` makes a trace of "
+                            "another tool's text")
         raise UserError(f"{trace} could not be compiled")
     return done.stdout
 
