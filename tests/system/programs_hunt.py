@@ -29,7 +29,7 @@ TREE = Path(__file__).resolve().parents[2]
 SOURCE = TREE / "tests/system/helpers/random-program.c"
 KINDS = [
     *("file", "names", "append", "pipe", "exec", "pipeline", "socket", "passing", "taking", "signals"),
-    *("waited", "messages", "uring", "fifo", "splice", "copy", "mapping", "again", "threads"),
+    *("waited", "messages", "uring", "fifo", "splice", "copy", "mapping", "again", "threads", "races"),
 ]
 SAME = 0.999
 LOOKED_AT = 20  # one of so many calls: the descriptors of its process are looked at

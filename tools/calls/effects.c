@@ -311,6 +311,18 @@ static void looked(struct world *w, struct about *a)
 	a->file = file_at(w, a->node, attr, by_result(a));
 }
 
+/* A file that the call has made. Another may have met it already, while this one was under way. */
+static struct file *fresh_file(struct world *w, const struct about *a,
+			       const struct tracefile_attr *attr)
+{
+	struct file *file = world_identifies(attr) ? world_find(w, attr) : NULL;
+
+	if (!file || file->removed || file->met < a->record->entry)
+		return world_new_file(w, attr);
+	world_learn(w, file, attr, at_exit(a));
+	return file;
+}
+
 /* Descriptors. */
 
 static struct ofd *ofd_at(struct world *w, struct about *a, unsigned int i)
@@ -510,7 +522,7 @@ static void opened(struct world *w, struct about *a, u64 flags)
 	if (world_identifies(attr) && flags & O_TRUNC)
 		emptied(w, a, attr);
 	if (fresh || unnamed) {
-		a->file = world_new_file(w, attr);
+		a->file = fresh_file(w, a, attr);
 		if (fresh)
 			bind(w, a->node, a->file);
 	} else {
@@ -795,7 +807,7 @@ static void made(struct world *w, struct about *a, struct node *node, u32 mode)
 
 	if (result(a) < 0 || !node)
 		return;
-	a->file = world_new_file(w, attr);
+	a->file = fresh_file(w, a, attr);
 	if (!attr)
 		a->file->mode = mode;
 	bind(w, node, a->file);

@@ -81,6 +81,7 @@ struct file *world_new_file(struct world *w, const struct tracefile_attr *attr)
 		.id = ++w->file_count,
 		.size = -1,
 		.event = w->event,
+		.met = w->time,
 		.next = w->files,
 	};
 	w->files = file;

@@ -43,6 +43,7 @@ struct file {
 	u64 changed; /* when the last call ended that changed size, links or mode */
 	struct counted counted;
 	u64 event; /* the first that met it */
+	u64 met; /* when that call ended */
 	u32 name; /* a text: its first path */
 	bool known; /* dev and ino are */
 	bool removed;

@@ -249,6 +249,31 @@ static bool did_nothing(const struct making *g)
 	}
 }
 
+/*
+ * Calls about the same name that were under way with it: those that came first, by what it says of
+ * the name, are done before it.
+ */
+static void use_races(struct compiler *c)
+{
+	u64 event = c->making.item->event, first, done;
+	u32 own = compiler_place(c), at = 0;
+
+	while ((first = source_comes_after(c->source, event, &at))) {
+		done = *map_at(&c->raced, first);
+		if (done && done >> 32 != own)
+			uses_add_joined(&c->uses, done >> 32, (u32)done);
+	}
+}
+
+static void note_race(struct compiler *c)
+{
+	u32 own = compiler_place(c);
+
+	if (!c->making.item->submitted && source_comes_first(c->source, c->making.item->event))
+		*map_at(&c->raced, c->making.item->event) =
+			(u64)own << 32 | order_count(c->order, own);
+}
+
 static void take_call(struct compiler *c, const struct source_item *item)
 {
 	struct making *g = &c->making;
@@ -275,6 +300,8 @@ static void take_call(struct compiler *c, const struct source_item *item)
 		path_rebase(c->root, &g->first);
 		path_rebase(c->root, &g->second);
 		path_use_names(c);
+		if (!item->submitted)
+			use_races(c);
 	}
 	g->ofd_before = c->world.ofd_count;
 	note_closes(c, use);
@@ -300,6 +327,7 @@ static void take_call(struct compiler *c, const struct source_item *item)
 		add_call(c);
 	else
 		leave_out(c);
+	note_race(c);
 	closes_add(c);
 	mapped_add_ends(c);
 }
@@ -446,6 +474,7 @@ void compiler_free(struct compiler *c)
 	map_free(&c->listed);
 	map_free(&c->adopted);
 	map_free(&c->threads);
+	map_free(&c->raced);
 	free(c->place);
 	free(c);
 }

@@ -70,6 +70,7 @@ struct compiler {
 	struct map umasks; /* by process: 1 + umask */
 	struct map listed; /* by description: has it given names, and not come to its end? */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
+	struct map raced; /* by event, of calls that others come after: place << 32 | commands */
 	struct making making;
 };
 

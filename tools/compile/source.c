@@ -28,6 +28,11 @@ struct cwd {
 	struct cwd *next;
 };
 
+struct race { /* @first came before, and was under way with another call */
+	u64 first;
+	u32 next; /* 1 + the place of another one of the same call; 0: none */
+};
+
 struct source {
 	sqlite3 *sqlite;
 	sqlite3_stmt *events;
@@ -68,6 +73,11 @@ struct source {
 	u64 missing;
 	char *command;
 	char *page_name;
+	struct race *race;
+	u32 races;
+	u64 race_room;
+	struct map after; /* by event: 1 + the first race of it */
+	struct map first; /* by event: does another one come after it so? */
 	u32 pending; /* whose call it is, after its exec has been given */
 	struct map waited; /* by event: the process that waitid() has found to have ended */
 	struct map living; /* by tid: the last thread that has begun */
@@ -575,6 +585,39 @@ bool source_page(struct source *s, u64 event, struct source_touch *touch)
 	return true;
 }
 
+/* Traces that were finished by older programs have none. */
+static void load_races(struct source *s)
+{
+	sqlite3_stmt *q;
+	u64 *place;
+
+	if (!has_column(s, "race", "first"))
+		return;
+	q = query(s, "SELECT event, first FROM race");
+	while (step(s, q)) {
+		place = map_at(&s->after, sqlite3_column_int64(q, 0));
+		s->race = vec_reserve(s->race, &s->race_room, s->races + 1ull, sizeof(*s->race));
+		s->race[s->races++] = (struct race){ sqlite3_column_int64(q, 1), *place };
+		*place = s->races;
+		*map_at(&s->first, sqlite3_column_int64(q, 1)) = 1;
+	}
+	sqlite3_finalize(q);
+}
+
+u64 source_comes_after(const struct source *s, u64 event, u32 *at)
+{
+	if (*at)
+		*at = s->race[*at - 1].next;
+	else if (s->races)
+		*at = *map_at((struct map *)&s->after, event);
+	return *at ? s->race[*at - 1].first : 0;
+}
+
+bool source_comes_first(const struct source *s, u64 event)
+{
+	return s->races && *map_at((struct map *)&s->first, event);
+}
+
 /* Of what is next in both tables the first to return; what was submitted is seen by a call. */
 static void choose_row(struct source *s)
 {
@@ -610,6 +653,7 @@ struct source *source_open(const char *path)
 	load_submissions(s);
 	load_horizon(s);
 	load_touched(s);
+	load_races(s);
 	s->given_event = zeroed(s->threads + s->submissions, sizeof(*s->given_event));
 	s->faults = query(s, "SELECT time, duration, thread, p.file, p.offset, write, shared,"
 			     " t.process, text FROM (SELECT rowid AS row, * FROM fault"
@@ -657,6 +701,9 @@ void source_close(struct source *s)
 	map_free(&s->written);
 	free(s->page_name);
 	free(s->given_event);
+	map_free(&s->after);
+	map_free(&s->first);
+	free(s->race);
 	sqlite3_finalize(s->events);
 	sqlite3_finalize(s->uring);
 	map_free(&s->submitted);

@@ -106,6 +106,14 @@ bool source_page(struct source *s, u64 event, struct source_touch *touch);
  */
 s64 source_waited_for(const struct source *s, u32 nr, const u64 *args, s64 result);
 
+/*
+ * Of calls about the same name that were under way with @event, one that came before it
+ * (../trace/races.h); 0: no other one. *@at is 0 for the first. And whether some call comes after
+ * @event so.
+ */
+u64 source_comes_after(const struct source *s, u64 event, u32 *at);
+bool source_comes_first(const struct source *s, u64 event);
+
 /* The call's record has no names from now on. */
 void source_hide_names(struct source *s);
 

@@ -24,6 +24,7 @@ enum db_table {
 	DB_THREAD,
 	DB_NAME,
 	DB_SYSCALL,
+	DB_RACE,
 	DB_GAP,
 	DB_URING,
 	DB_PAGE,

@@ -5,11 +5,16 @@
  * Here are the pass, what the trace says of itself, and when nothing was recorded; finish.h names
  * the other parts.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "../common/alloc.h"
+#include "../common/vec.h"
 #include "finish.h"
+#include "races.h"
 #include "trace.h"
 
 /* What happened meanwhile is not known. */
@@ -222,6 +227,144 @@ static void write_syscalls32(struct finisher *f)
 	}
 }
 
+/*
+ * Records in the order in which calls came before each other: those of the file, but that calls
+ * which were under way are taken earlier.
+ */
+struct ordered {
+	struct tracefile_reader reader;
+	enum tracefile_status status;
+	const struct races *races; /* NULL: the order of the file */
+	struct tracefile_record **waiting; /* in front of what the reader has next */
+	u32 from; /* the first of these that has not been given */
+	u32 count;
+	u64 room;
+	u64 calls; /* that the reader has given */
+	u64 event; /* the call whose turn it is, in the file; 0: none */
+	u32 ahead; /* which of those that come before it */
+	struct tracefile_record *given;
+	u64 *number; /* by a call's place in the file: that which it has got */
+	u64 number_room;
+	u64 numbers;
+};
+
+static bool is_call(const struct tracefile_record *r)
+{
+	return r->type == TRACEFILE_CALL;
+}
+
+/* One more of the file stands in line. */
+static bool read_on(struct ordered *o)
+{
+	const struct tracefile_record *record;
+
+	o->status = tracefile_next(&o->reader, &record);
+	if (o->status != TRACEFILE_OK)
+		return false;
+	if (o->from == o->count) {
+		o->from = 0;
+		o->count = 0;
+	}
+	o->waiting = vec_reserve(o->waiting, &o->room, o->count + 1ull, sizeof(*o->waiting));
+	o->waiting[o->count] = memcpy(xmalloc(record->length), record, record->length);
+	o->calls += is_call(record);
+	o->count++;
+	return true;
+}
+
+/* The call of that number, which stands behind the first in line. */
+static struct tracefile_record *take_early(struct ordered *o, u64 event)
+{
+	u64 number = o->event;
+	struct tracefile_record *found;
+	u32 i;
+
+	for (i = o->from + 1; i < o->count || read_on(o); i++) {
+		number += o->waiting[i] && is_call(o->waiting[i]);
+		if (!o->waiting[i]) /* a call that has been taken */
+			number++;
+		if (number != event)
+			continue;
+		found = o->waiting[i];
+		o->waiting[i] = NULL;
+		return found;
+	}
+	die("there is no call %" PRIu64, event);
+}
+
+static void note_number(struct ordered *o, u64 event)
+{
+	o->number = vec_reserve(o->number, &o->number_room, event + 1, sizeof(*o->number));
+	o->number[event] = ++o->numbers;
+}
+
+static const struct tracefile_record *next_in_order(struct ordered *o)
+{
+	struct tracefile_record *record;
+	u64 event;
+
+	free(o->given);
+	o->given = NULL;
+	for (;;) {
+		if (o->from == o->count && !read_on(o))
+			return NULL;
+		record = o->waiting[o->from];
+		if (record && !is_call(record))
+			break;
+		if (!o->ahead)
+			o->event++;
+		if (!record) {
+			o->from++;
+			continue;
+		}
+		event = races_ahead(o->races, o->event, &o->ahead);
+		if (!event) {
+			o->ahead = 0;
+			note_number(o, o->event);
+			break;
+		}
+		note_number(o, event);
+		o->given = take_early(o, event);
+		return o->given;
+	}
+	o->from++;
+	o->given = record;
+	return record;
+}
+
+static const struct tracefile_record *next_record(struct ordered *o)
+{
+	const struct tracefile_record *record;
+
+	if (o->races)
+		return next_in_order(o);
+	o->status = tracefile_next(&o->reader, &record);
+	return o->status == TRACEFILE_OK ? record : NULL;
+}
+
+static void free_ordered(struct ordered *o)
+{
+	for (; o->from < o->count; o->from++)
+		free(o->waiting[o->from]);
+	free(o->given);
+	free(o->waiting);
+	free(o->number);
+	tracefile_reader_free(&o->reader);
+}
+
+/* Which calls were found to come after others that were under way with them. */
+static void write_races(struct finisher *f, const struct races *races, const u64 *number)
+{
+	struct db *db = &f->db;
+	u32 i;
+
+	for (i = 0; i < races->count; i++) {
+		db_int(db, DB_RACE, number[races->race[i].event]);
+		db_int(db, DB_RACE, number[races->race[i].first]);
+		db_row(db, DB_RACE);
+	}
+}
+
 static void write_rest(struct finisher *f, const char *problem)
 {
 	if (f->looked)
@@ -246,28 +389,96 @@ static void write_rest(struct finisher *f, const char *problem)
 	say_texts(f, "problem", problem ?: "");
 }
 
-int finish(const char *file, const char *database)
+/* The names of which calls say something, as a trace has them that was finished already. */
+static void find_races(struct races *races, const char *database)
+{
+	sqlite3 *sqlite;
+
+	if (sqlite3_open_v2(database, &sqlite, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+	    !races_find(races, sqlite))
+		die("%s: %s", database, sqlite3_errmsg(sqlite));
+	sqlite3_close(sqlite);
+}
+
+static int input = -1; /* the standard input, to be read more than once */
+
+/* What comes by a pipe is kept in a file without a name. */
+static void keep_input(const char *database)
+{
+	static char buffer[1 << 16];
+	char path[PATH_MAX];
+	ssize_t got = 0, put = 0;
+	int to;
+
+	if (lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0) {
+		input = dup(STDIN_FILENO);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s.input", database);
+	to = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (to < 0 || unlink(path))
+		die("%s: %s", path, strerror(errno));
+	while ((got = read(STDIN_FILENO, buffer, sizeof(buffer))) > 0) {
+		put = write(to, buffer, got);
+		if (put != got)
+			break;
+	}
+	if (got < 0 || put < got)
+		die("%s: %s", path, put >= 0 && put < got ? "no room" : strerror(errno));
+	input = to;
+}
+
+/* True: calls about names overlapped, and @races has not been said. */
+static bool finish_once(const char *file, const char *database, const struct races *races,
+			const char **problem, const char **lost)
 {
 	struct finisher f = {};
+	struct ordered o = { .races = races };
 	const struct tracefile_record *record;
-	struct tracefile_reader reader;
-	enum tracefile_status status;
-	const char *problem, *lost;
+	static char said[256];
 
-	if (!access(database, F_OK))
-		die("%s is there already", database);
-	tracefile_reader_open(&reader, file);
+	if (!strcmp(file, "-") &&
+	    (dup2(input, STDIN_FILENO) < 0 || lseek(STDIN_FILENO, 0, SEEK_SET) < 0))
+		die("the input: %s", strerror(errno));
+	tracefile_reader_open(&o.reader, file);
 	db_open(&f.db, database);
 	world_init(&f.world);
 	finish_hook(&f);
-	while ((status = tracefile_next(&reader, &record)) == TRACEFILE_OK)
+	while ((record = next_record(&o)))
 		finish_record(&f, record);
-	problem = judge(&f, &reader, status);
-	lost = !problem && f.lost ? LOST : NULL;
-	write_rest(&f, problem ?: lost);
+	*problem = judge(&f, &o.reader, o.status);
+	if (*problem) {
+		snprintf(said, sizeof(said), "%s", *problem);
+		*problem = said;
+	}
+	*lost = !*problem && f.lost ? LOST : NULL;
+	write_rest(&f, *problem ?: *lost);
+	if (races)
+		write_races(&f, races, o.number);
 	db_close(&f.db);
 	world_free(&f.world);
-	tracefile_reader_free(&reader);
+	free_ordered(&o);
+	return f.overlapped;
+}
+
+int finish(const char *file, const char *database)
+{
+	const char *problem, *lost;
+	struct races races;
+
+	if (!access(database, F_OK))
+		die("%s is there already", database);
+	if (!strcmp(file, "-"))
+		keep_input(database);
+	if (finish_once(file, database, NULL, &problem, &lost)) {
+		find_races(&races, database);
+		if (races.count) {
+			if (unlink(database))
+				die("%s: %s", database, strerror(errno));
+			finish_once(file, database, &races, &problem, &lost);
+		}
+		races_free(&races);
+	}
 	if (problem || lost)
 		fprintf(stderr, "david-trace: %s: %s\n", file, problem ?: lost);
 	/* How many may be lost is not said here: the database has the balance. */

@@ -31,6 +31,11 @@ struct finisher {
 	struct submissions submissions;
 	struct thread *again; /* whose descriptors are being told again */
 	struct thread *looked; /* whose descriptors are being compared; finish-look.c */
+	bool overlapped; /* a call that makes or removes names, with another about names */
+	struct {
+		u64 exit;
+		u32 tid;
+	} named[2], changed[2]; /* the last such calls, of two threads */
 	u64 looks;
 	u64 compared; /* descriptors, at all looks */
 	u64 differences;

@@ -35,6 +35,7 @@ static const char tables_sql[] =
 	" kernel INT, duration INT);"
 	"CREATE TEMP TABLE waited(thread INT, time INT, until INT);"
 	"CREATE TABLE look(event INT, process INT, fd INT, what TEXT, trace INT, kernel INT);"
+	"CREATE TABLE race(event INT, first INT);"
 	"CREATE TABLE gap(why TEXT, start INT, end INT, calls INT);"
 	"CREATE TABLE names(path INT, file INT, target TEXT);";
 
@@ -57,6 +58,7 @@ static const char *const inserts_sql[] = {
 	[DB_FAULT] = "INSERT INTO fault VALUES(?,?,?,?,?,?,?,0)",
 	[DB_WAITED] = "INSERT INTO waited VALUES(?,?,?)",
 	[DB_LOOK] = "INSERT INTO look VALUES(?,?,?,?,?,?)",
+	[DB_RACE] = "INSERT INTO race VALUES(?,?)",
 	[DB_GAP] = "INSERT INTO gap VALUES(?,?,?,?)",
 	[DB_SYSCALL] = "INSERT INTO syscall VALUES(?,?,?,?,?)",
 };

@@ -782,6 +782,65 @@ def a_directory_is_read(t: Trace) -> None:
 
 
 @case
+def two_make_a_directory_and_who_has_not_returns_first(t: Trace) -> None:
+    """Below it something is made meanwhile, too."""
+    two(t)
+    t.name(at(3, 2, 3), "mkdir", -17, "d")
+    t.open(at(3, 4, 5), 3, "d/f", EXCL | RW, ino=10)
+    t.name(at(1, 1.5, 5.5), "stat", 0, "d", ino=9, mode=DIR)
+    t.name(at(2, 1, 6), "mkdir", 0, "d", ino=9, mode=DIR)
+    t.io(at(3, 7, 8), "pwrite64", 3, 10)
+
+
+@case
+def two_make_a_directory_and_who_has_returns_first(t: Trace) -> None:
+    two(t)
+    t.name(at(2, 1, 4), "mkdir", 0, "d", ino=9, mode=DIR)
+    t.name(at(3, 2, 5), "mkdir", -17, "d")
+
+
+@case
+def a_directory_is_found_and_filled_before_its_mkdir_returns(t: Trace) -> None:
+    """No call of these has the directory's own name."""
+    two(t)
+    t.open(at(3, 2, 3), 3, "a/f", EXCL | RW, ino=10)
+    t.name(at(3, 4, 5), "mkdir", 0, "a/b", ino=11, mode=DIR)
+    t.name(at(2, 1, 6), "mkdir", 0, "a", ino=9, mode=DIR)
+    t.name(at(2, 7, 8), "rmdir", -39, "a")
+
+
+@case
+def two_want_a_lock_file(t: Trace) -> None:
+    """And the next one has it before its removal returns; another has not found it any more."""
+    two(t)
+    t.open(at(3, 2, 3), -17, "lock", EXCL | RW)
+    t.open(at(2, 1, 4), 3, "lock", EXCL | RW, ino=9)
+    t.open(at(3, 6, 7), 4, "lock", EXCL | RW, ino=10)
+    t.name(at(2, 5, 8), "unlink", 0, "lock", ino=9)
+    t.name(at(2, 11, 12), "stat", -2, "lock")
+    t.name(at(3, 10, 13), "unlink", 0, "lock", ino=10)
+
+
+@case
+def two_remove_a_name_that_was_there(t: Trace) -> None:
+    two(t)
+    t.name(at(3, 2, 3), "unlink", -2, "old")
+    t.name(at(2, 1, 4), "unlink", 0, "old", ino=9)
+    t.open(at(3, 6, 7), -2, "older")
+    t.name(at(2, 5, 8), "rename", 0, "older", "new", ino=10)
+    t.name(at(3, 7.5, 9), "stat", 0, "new", ino=10)
+
+
+@case
+def two_make_a_name_by_link_and_by_symlink(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 0.2, 0.5), 3, "f", EXCL | RW, ino=9)
+    t.name(at(3, 2, 3), "symlink", -17, "f", "g")
+    t.name(at(2, 1, 4), "link", 0, "f", "g", ino=9, links=2)
+    t.name(at(3, 6, 7), "stat", 0, "g", ino=9, links=2)
+
+
+@case
 def a_name_that_is_not_there_yet(t: Trace) -> None:
     two(t)
     t.name(at(3, 1, 2), "stat", -2, "f")

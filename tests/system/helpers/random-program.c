@@ -4,7 +4,8 @@
  * other, each in a directory of its own below the current one. Each does at random what programs
  * do with files, descriptors, pipes, threads and processes. What it does follows from the seed, not
  * from what its calls return, so one seed is one program. Each process has names of its own, so no
- * two overlapping calls decide which of them comes first. KIND: these steps only.
+ * two overlapping calls decide which of them comes first; but for the step "races", whose processes
+ * make and remove the same names. KIND: these steps only.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -690,6 +691,71 @@ static void step_again(struct self *s)
 	close(p[0]);
 }
 
+/* Who makes a name that others make, too? Who is late goes on with what is there. */
+static void race(struct self *s, const char *common, unsigned int rounds)
+{
+	char name[160], other[200];
+	int fd;
+
+	while (rounds--) {
+		snprintf(name, sizeof(name), "%s.%u", common, rounds % 3);
+		switch (draw(s, 7)) {
+		case 0:
+			mkdir(name, 0755);
+			break;
+		case 6: /* never removed: no trace says what has kept a directory from that */
+			strcat(name, ".d");
+			mkdir(name, 0755);
+			snprintf(other, sizeof(other), "%s/%s", name, new_name(s));
+			close(open(other, O_CREAT | O_WRONLY, 0644));
+			unlink(other);
+			break;
+		case 1:
+			rmdir(name);
+			break;
+		case 2:
+			snprintf(other, sizeof(other), "%s.lock", name);
+			fd = open(other, O_CREAT | O_EXCL | O_WRONLY, 0644);
+			if (fd < 0)
+				break;
+			put(fd, 10);
+			close(fd);
+			unlink(other);
+			break;
+		case 3:
+			snprintf(other, sizeof(other), "%s.lock", name);
+			access(other, F_OK);
+			break;
+		case 4:
+			snprintf(other, sizeof(other), "%s.link", name);
+			if (symlink("nowhere", other) && draw(s, 2))
+				unlink(other);
+			break;
+		default:
+			close(open(name, O_RDONLY | O_DIRECTORY));
+			break;
+		}
+	}
+}
+
+static void step_races(struct self *s)
+{
+	unsigned int i, n = draw(s, 3) + 2;
+	char common[96];
+	pid_t pid[4];
+
+	snprintf(common, sizeof(common), "%s", new_name(s));
+	for (i = 0; i < n; i++) {
+		pid[i] = begin_child(s);
+		if (!pid[i]) {
+			race(s, common, draw(s, 20) + 5);
+			leave(s);
+		}
+	}
+	for (i = 0; i < n; i++)
+		wait_for(pid[i]);
+}
+
 static void *run_thread(void *arg)
 {
 	struct self *s = arg;
@@ -729,7 +795,7 @@ static const struct {
 	{ "signals", step_signals },   { "waited", step_waited },     { "messages", step_messages },
 	{ "uring", step_uring },       { "fifo", step_fifo },	      { "splice", step_splice },
 	{ "copy", step_copy },	       { "mapping", step_mapping },   { "again", step_again },
-	{ "threads", step_threads },
+	{ "threads", step_threads },   { "races", step_races },
 };
 
 static bool is_allowed(const char *kind)

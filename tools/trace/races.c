@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "races.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include "../calls/calls.h"
+#include "../calls/tracefile.h"
+#include "../common/vec.h"
+
+#define EXCHANGE 2 /* RENAME_EXCHANGE */
+#define LOOKS_MAX 64 /* of calls that may be under way at a time: no more are looked at */
+#define DEPTH_MAX 8
+#define RECENT_MAX 32
+
+enum state {
+	STATE_ANY,
+	STATE_THERE,
+	STATE_ABSENT,
+};
+
+/* What a call says of a name, or does to it. */
+struct claim {
+	u32 name;
+	u32 next; /* 1 + the place of the name's next one; 0: none */
+	u32 op;
+	u8 before; /* enum state */
+	u8 after; /* STATE_ANY: it changes nothing */
+	bool moved; /* by a rename */
+};
+
+struct op {
+	u64 event;
+	u64 start;
+	u64 end;
+	u64 file;
+	u32 claim; /* its first one; the others follow */
+	u32 claims;
+	bool taken;
+	bool under_way; /* others are being taken before it */
+};
+
+struct name {
+	u32 first; /* 1 + the place of its first claim that may not have been taken; 0: none */
+	u32 newest;
+	u32 changes; /* the first of change[]; they follow */
+	u32 change_count;
+	u32 maker; /* 1 + the op that has made it as it is; 0: none of these */
+	u32 recent[RECENT_MAX]; /* ops that have found it as it is */
+	u32 recent_count;
+	u8 state;
+};
+
+struct span {
+	u64 start;
+	u64 end;
+	u64 event;
+	u32 name;
+};
+
+struct finder {
+	struct races *races;
+	struct map by_hash; /* of whole paths: 1 + the name */
+	struct name *name;
+	u32 names;
+	u64 name_room;
+	struct span *change;
+	u32 changes;
+	u64 change_room;
+	struct claim *claim;
+	u32 claims;
+	u64 claim_room;
+	struct op *op;
+	u32 ops;
+	u64 op_room;
+	u64 limit; /* what began before that may be taken now */
+	u64 base; /* the call that is next by its return */
+};
+
+struct seen { /* the call that is looked at */
+	u64 event;
+	u64 start;
+	u64 end;
+	s64 result;
+	u64 file;
+	u64 flags; /* of open */
+	bool opened;
+	bool nothing; /* a rename of two names of one file, or an exchange */
+	const struct call *call;
+	u32 nr;
+	const char *name;
+	const char *name2;
+};
+
+static const char rows_sql[] =
+	"SELECT e.id, start, duration, result, nr, e.flags, p.text, q.text, o.flags, e.file,"
+	" a0, a1, a2, a4 FROM event e LEFT JOIN text p ON p.id = e.name LEFT JOIN text q"
+	" ON q.id = e.name2 LEFT JOIN ofd o ON o.id = e.ofd AND o.event = e.id"
+	" WHERE e.id > 0 AND duration IS NOT NULL AND result IS NOT NULL"
+	" AND (e.name IS NOT NULL OR e.name2 IS NOT NULL) ORDER BY e.id";
+
+static void read_row(struct seen *s, sqlite3_stmt *q)
+{
+	u32 flags = sqlite3_column_int(q, 5);
+	int at;
+
+	*s = (struct seen){
+		.event = sqlite3_column_int64(q, 0),
+		.start = sqlite3_column_int64(q, 1),
+		.result = sqlite3_column_int64(q, 3),
+		.nr = sqlite3_column_int64(q, 4),
+		.name = (const char *)sqlite3_column_text(q, 6),
+		.name2 = (const char *)sqlite3_column_text(q, 7),
+		.flags = sqlite3_column_int64(q, 8),
+		.file = sqlite3_column_int64(q, 9),
+		.opened = sqlite3_column_type(q, 8) != SQLITE_NULL,
+		.nothing = flags & TRACEFILE_SAME_FILE,
+	};
+	s->end = s->start + sqlite3_column_int64(q, 2);
+	s->call = flags & TRACEFILE_FOREIGN ? NULL : call_of(s->nr);
+	if (!s->call)
+		return;
+	at = call_arg(s->call, 'o');
+	if (!s->opened && at >= 0 && at <= 2)
+		s->flags = sqlite3_column_int64(q, 10 + at);
+	if (s->nr == SYS_renameat2 && sqlite3_column_int64(q, 13) & EXCHANGE)
+		s->nothing = true;
+}
+
+static bool is_open(const struct seen *s)
+{
+	return s->call->effect == DOES_OPEN || s->call->effect == DOES_CREAT ||
+	       s->call->effect == DOES_OPENAT2;
+}
+
+/* The name that a call that has succeeded has made; NULL: none. *@sure: it was not there before. */
+static const char *name_made(const struct seen *s, bool *sure)
+{
+	*sure = true;
+	switch (s->call->effect) {
+	case DOES_OPEN:
+	case DOES_CREAT:
+	case DOES_OPENAT2:
+		*sure = s->flags & O_EXCL;
+		return s->opened && s->flags & O_CREAT && (s->flags & O_TMPFILE) != O_TMPFILE ?
+			       s->name :
+			       NULL;
+	case DOES_MKDIR:
+	case DOES_MKNOD:
+	case DOES_BIND:
+		return s->name;
+	case DOES_SYMLINK:
+	case DOES_LINK:
+		return s->name2;
+	case DOES_RENAME:
+		*sure = false;
+		return s->nothing ? NULL : s->name2;
+	default:
+		return NULL;
+	}
+}
+
+static const char *name_removed(const struct seen *s)
+{
+	switch (s->call->effect) {
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+		return s->name;
+	case DOES_RENAME:
+		return s->nothing ? NULL : s->name;
+	default:
+		return NULL;
+	}
+}
+
+static u64 *place_of(struct finder *f, const char *name, size_t length)
+{
+	return map_at(&f->by_hash, map_hash(HASH_GOLDEN, name, length) >> 1);
+}
+
+/* First the names that some call changes, and when. */
+
+static void add_change(struct finder *f, const struct seen *s, const char *name)
+{
+	u64 *place = place_of(f, name, strlen(name));
+
+	if (!*place) {
+		f->name = vec_reserve(f->name, &f->name_room, f->names + 1ull, sizeof(*f->name));
+		f->name[f->names] = (struct name){};
+		*place = ++f->names;
+	}
+	f->change = vec_reserve(f->change, &f->change_room, f->changes + 1ull, sizeof(*f->change));
+	f->change[f->changes++] = (struct span){ s->start, s->end, s->event, *place - 1 };
+}
+
+static void gather(struct finder *f, const struct seen *s)
+{
+	const char *name;
+	bool sure;
+
+	if (!s->call || s->result < 0)
+		return;
+	name = name_removed(s);
+	if (name)
+		add_change(f, s, name);
+	name = name_made(s, &sure);
+	if (name)
+		add_change(f, s, name);
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct span *one = a, *other = b;
+
+	if (one->name != other->name)
+		return one->name < other->name ? -1 : 1;
+	return one->event < other->event ? -1 : one->event > other->event;
+}
+
+static void sort_changes(struct finder *f)
+{
+	u32 i;
+
+	if (f->changes)
+		qsort(f->change, f->changes, sizeof(*f->change), compare_changes);
+	for (i = 0; i < f->changes; i++) {
+		struct name *name = &f->name[f->change[i].name];
+
+		if (!name->change_count++)
+			name->changes = i;
+	}
+}
+
+/* Was another call under way that changes the name? Changes are in the order of their ends. */
+static bool is_contested(const struct finder *f, const struct name *name, const struct seen *s)
+{
+	u32 low = 0, high = name->change_count, i;
+	const struct span *change = &f->change[name->changes];
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (change[middle].end <= s->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (i = low; i < name->change_count && i < low + LOOKS_MAX; i++) {
+		if (change[i].event != s->event && change[i].start < s->end)
+			return true;
+	}
+	return false;
+}
+
+/* Then what calls say of these names. */
+
+static void add_claim(struct finder *f, const struct seen *s, const char *text, size_t length,
+		      enum state before, enum state after)
+{
+	u64 place = text ? *place_of(f, text, length) : 0;
+	struct name *name;
+	struct claim *claim;
+	bool contested;
+
+	if (!place)
+		return;
+	name = &f->name[place - 1];
+	contested = is_contested(f, name, s);
+	/* What is not on the way of any other call is done when it is next. */
+	if (!contested && after == STATE_ANY && length != strlen(text))
+		return;
+	f->claim = vec_reserve(f->claim, &f->claim_room, f->claims + 1ull, sizeof(*f->claim));
+	claim = &f->claim[f->claims++];
+	*claim = (struct claim){
+		.name = place - 1,
+		.op = f->ops,
+		.before = before,
+		.after = after,
+		.moved = s->call->effect == DOES_RENAME && after == STATE_THERE,
+	};
+	f->op[f->ops].claims++;
+	if (name->newest)
+		f->claim[name->newest - 1].next = f->claims;
+	else
+		name->first = f->claims;
+	name->newest = f->claims;
+}
+
+static void claim_name(struct finder *f, const struct seen *s, const char *text, enum state before,
+		       enum state after)
+{
+	if (text)
+		add_claim(f, s, text, strlen(text), before, after);
+}
+
+/* The directories that lead to it are there. */
+static void claim_way(struct finder *f, const struct seen *s, const char *text)
+{
+	size_t i;
+
+	for (i = 1; text && *text && text[i]; i++) {
+		if (text[i] == '/')
+			add_claim(f, s, text, i, STATE_THERE, STATE_ANY);
+	}
+}
+
+/* What the call would have made the name in is not there. */
+static void claim_no_directory(struct finder *f, const struct seen *s, const char *text)
+{
+	const char *slash = text ? strrchr(text, '/') : NULL;
+
+	if (slash && slash > text)
+		add_claim(f, s, text, slash - text, STATE_ABSENT, STATE_ANY);
+}
+
+static void claim_failed(struct finder *f, const struct seen *s)
+{
+	if (s->result == -EEXIST) {
+		claim_way(f, s, s->name2 ?: s->name);
+		claim_name(f, s, s->name2 ?: s->name, STATE_THERE, STATE_ANY);
+	}
+	if (s->result != -ENOENT || s->name2)
+		return;
+	if ((is_open(s) && s->flags & O_CREAT) || s->call->effect == DOES_MKDIR ||
+	    s->call->effect == DOES_MKNOD) {
+		claim_no_directory(f, s, s->name);
+		return;
+	}
+	switch (s->call->effect) {
+	case DOES_OPEN:
+	case DOES_LOOK ... DOES_STATX:
+	case DOES_READLINK:
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+	case DOES_TRUNCATE:
+	case DOES_CHDIR:
+		claim_name(f, s, s->name, STATE_ABSENT, STATE_ANY);
+		break;
+	default:
+		break;
+	}
+}
+
+static void claim_done(struct finder *f, const struct seen *s)
+{
+	const char *name, *gone = name_removed(s);
+	bool sure;
+
+	claim_way(f, s, s->name);
+	claim_way(f, s, s->name2);
+	name = name_made(s, &sure);
+	if (name != s->name && s->call->effect != DOES_SYMLINK)
+		claim_name(f, s, s->name, STATE_THERE, gone ? STATE_ABSENT : STATE_ANY);
+	claim_name(f, s, name, sure ? STATE_ABSENT : STATE_ANY, STATE_THERE);
+}
+
+static void take_claims(struct finder *f, const struct seen *s)
+{
+	if (!s->call)
+		return;
+	f->op = vec_reserve(f->op, &f->op_room, f->ops + 1ull, sizeof(*f->op));
+	f->op[f->ops] = (struct op){
+		.event = s->event,
+		.start = s->start,
+		.end = s->end,
+		.file = s->file,
+		.claim = f->claims,
+	};
+	if (s->result < 0)
+		claim_failed(f, s);
+	else
+		claim_done(f, s);
+	if (f->op[f->ops].claims)
+		f->ops++;
+}
+
+/* Then the order. */
+
+static struct claim *first_claim(struct finder *f, struct name *name)
+{
+	while (name->first && f->op[f->claim[name->first - 1].op].taken)
+		name->first = f->claim[name->first - 1].next;
+	return name->first ? &f->claim[name->first - 1] : NULL;
+}
+
+static struct claim *next_claim(struct finder *f, const struct claim *claim)
+{
+	return claim->next ? &f->claim[claim->next - 1] : NULL;
+}
+
+static bool may_be_next(const struct finder *f, const struct op *op)
+{
+	return !op->taken && !op->under_way && op->start < f->limit;
+}
+
+static bool overlap(const struct op *one, const struct op *other)
+{
+	return one->start < other->end && other->start < one->end;
+}
+
+static void add_race(struct finder *f, const struct op *op, const struct op *first)
+{
+	struct races *r = f->races;
+
+	if (op == first || !overlap(op, first))
+		return;
+	r->race = vec_reserve(r->race, &r->race_room, r->count + 1ull, sizeof(*r->race));
+	r->race[r->count++] = (struct race){ op->event, first->event };
+}
+
+static bool is_as_claimed(const struct finder *f, const struct claim *claim)
+{
+	const struct name *name = &f->name[claim->name];
+
+	return claim->before == STATE_ANY || name->state == STATE_ANY ||
+	       name->state == claim->before;
+}
+
+static void take(struct finder *f, u32 number, unsigned int depth);
+
+/* Somebody who may be next and makes the name as the call has found it is taken before. */
+static void take_maker(struct finder *f, const struct op *op, const struct claim *wants,
+		       unsigned int depth)
+{
+	struct claim *claim = first_claim(f, &f->name[wants->name]);
+	unsigned int looks;
+
+	for (looks = 0; claim && looks < LOOKS_MAX; looks++, claim = next_claim(f, claim)) {
+		const struct op *other = &f->op[claim->op];
+
+		if (claim->after != wants->before || other == op || !may_be_next(f, other) ||
+		    (claim->moved && (!op->file || op->file != other->file)))
+			continue;
+		take(f, claim->op, depth + 1);
+		return;
+	}
+}
+
+static bool all_as_claimed(const struct finder *f, const struct op *op)
+{
+	u32 i;
+
+	for (i = 0; i < op->claims; i++) {
+		if (!is_as_claimed(f, &f->claim[op->claim + i]))
+			return false;
+	}
+	return true;
+}
+
+/* Who has found the name as it is until the call changes it, and may be next, is taken before. */
+static void take_finders(struct finder *f, const struct op *op, const struct claim *changes,
+			 unsigned int depth)
+{
+	struct claim *claim = first_claim(f, &f->name[changes->name]);
+	unsigned int looks;
+
+	for (looks = 0; claim && looks < LOOKS_MAX; looks++, claim = next_claim(f, claim)) {
+		const struct op *other = &f->op[claim->op];
+
+		if (claim->after == STATE_ANY && claim->before != changes->after && other != op &&
+		    may_be_next(f, other) && all_as_claimed(f, other))
+			take(f, claim->op, depth + 1);
+	}
+}
+
+static void apply(struct finder *f, struct op *op, const struct claim *claim)
+{
+	struct name *name = &f->name[claim->name];
+	bool changes = claim->after != STATE_ANY && claim->after != name->state;
+	u32 number = op - f->op, i;
+
+	if (name->maker && claim->before != STATE_ANY)
+		add_race(f, op, &f->op[name->maker - 1]);
+	if (!changes) {
+		if (claim->before != STATE_ANY) {
+			name->state = claim->before;
+			name->recent[name->recent_count++ % RECENT_MAX] = number;
+		}
+		return;
+	}
+	for (i = 0; i < min_t(u32, name->recent_count, RECENT_MAX); i++)
+		add_race(f, op, &f->op[name->recent[i]]);
+	if (name->maker)
+		add_race(f, op, &f->op[name->maker - 1]);
+	name->recent_count = 0;
+	name->maker = number + 1;
+	name->state = claim->after;
+}
+
+static void note_ahead(struct finder *f, const struct op *op)
+{
+	struct races *r = f->races;
+	u64 *place = map_at(&r->before, f->base);
+
+	if (!*place)
+		*place = r->aheads + 1;
+	*map_at(&r->early, op->event) = 1;
+	r->ahead = vec_reserve(r->ahead, &r->ahead_room, r->aheads + 2ull, sizeof(*r->ahead));
+	r->ahead[r->aheads++] = op->event;
+}
+
+static void take(struct finder *f, u32 number, unsigned int depth)
+{
+	struct op *op = &f->op[number];
+	u32 i;
+
+	op->under_way = true;
+	for (i = 0; i < op->claims && depth < DEPTH_MAX; i++) {
+		const struct claim *claim = &f->claim[op->claim + i];
+
+		if (claim->before != STATE_ANY && f->name[claim->name].state != claim->before)
+			take_maker(f, op, claim, depth);
+	}
+	for (i = 0; i < op->claims && depth < DEPTH_MAX; i++) {
+		const struct claim *claim = &f->claim[op->claim + i];
+
+		if (claim->after != STATE_ANY && f->name[claim->name].state != claim->after)
+			take_finders(f, op, claim, depth);
+	}
+	op->taken = true;
+	if (op->event != f->base)
+		note_ahead(f, op);
+	for (i = 0; i < op->claims; i++)
+		apply(f, op, &f->claim[op->claim + i]);
+}
+
+static void find_order(struct finder *f)
+{
+	struct races *r = f->races;
+	u32 i, before;
+
+	for (i = 0; i < f->ops; i++) {
+		if (f->op[i].taken)
+			continue;
+		f->limit = f->op[i].end;
+		f->base = f->op[i].event;
+		before = r->aheads;
+		take(f, i, 0);
+		if (r->aheads > before) /* the end of its list; there is room for it */
+			r->ahead[r->aheads++] = 0;
+	}
+}
+
+static bool each_row(struct finder *f, sqlite3 *sqlite,
+		     void (*use)(struct finder *f, const struct seen *s))
+{
+	sqlite3_stmt *q;
+	struct seen seen;
+	int status = sqlite3_prepare_v2(sqlite, rows_sql, -1, &q, NULL);
+
+	if (status != SQLITE_OK)
+		return false;
+	while ((status = sqlite3_step(q)) == SQLITE_ROW) {
+		read_row(&seen, q);
+		use(f, &seen);
+	}
+	sqlite3_finalize(q);
+	return status == SQLITE_DONE;
+}
+
+bool races_find(struct races *races, sqlite3 *sqlite)
+{
+	struct finder f = { .races = races };
+	bool good = each_row(&f, sqlite, gather);
+
+	*races = (struct races){};
+	sort_changes(&f);
+	if (good && f.changes)
+		good = each_row(&f, sqlite, take_claims);
+	find_order(&f);
+	map_free(&f.by_hash);
+	free(f.name);
+	free(f.change);
+	free(f.claim);
+	free(f.op);
+	return good;
+}
+
+u64 races_ahead(const struct races *races, u64 event, u32 *at)
+{
+	if (!*at && races->before.used)
+		*at = *map_at((struct map *)&races->before, event);
+	else if (*at)
+		(*at)++;
+	return *at ? races->ahead[*at - 1] : 0;
+}
+
+void races_free(struct races *races)
+{
+	map_free(&races->before);
+	map_free(&races->early);
+	free(races->ahead);
+	free(races->race);
+}
