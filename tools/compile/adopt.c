@@ -61,7 +61,8 @@ static void make_nameless(struct compiler *c, struct ofd *ofd, const struct sour
 	struct names *names = &c->world.names;
 	struct node *node = names_find(names, names->root, known->name, false);
 	u64 path = texts_add(&c->output.texts, path_behind_root(c->root, known->name) ?: "");
-	u64 args[WL_ARGS] = { path, (known->flags & ~(u64)O_ACCMODE) | O_RDWR | O_CREAT, 0600 };
+	u64 how = (known->flags & ~(u64)(O_ACCMODE | O_TMPFILE)) | O_RDWR | O_CREAT;
+	u64 args[WL_ARGS] = { path, how, 0600 };
 	u64 slot = slots_new(&c->slots, compiler_place(c), ofd);
 
 	tree_found(&c->tree, node->parent, &(struct tree_found){ .mode = S_IFDIR | 0755 }, NULL);
@@ -117,6 +118,8 @@ static void open_again(struct compiler *c, struct ofd *ofd, const struct source_
 	ofd->file = world_file(&c->world, &attr, world_now(&c->world));
 	args[0] = texts_add(&c->output.texts, path_behind_root(c->root, known->name) ?: "");
 	args[1] = known->flags & ~(u64)(O_CREAT | O_TRUNC | O_EXCL);
+	if ((known->flags & O_TMPFILE) == O_TMPFILE) /* it has got a name since */
+		args[1] &= ~(u64)O_TMPFILE;
 	args[2] = 0;
 	args[3] = slots_new(&c->slots, compiler_place(c), ofd);
 	command_make_up(c, WL_OPEN, 0, args);
