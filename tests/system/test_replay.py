@@ -309,6 +309,39 @@ def test_the_initial_tree_has_what_failed_calls_and_late_links_say(tmp_path: Pat
     assert sorted(path.name for path in (top / "u/far").iterdir()) == ["m", "new"]
 
 
+def test_what_somebody_else_has_made_or_removed_is_so_in_the_replay_from_then_on(tmp_path: Path) -> None:
+    """A name was not there, and then is, by no call of the trace. What is below it was not there, either."""
+    trace = Trace()
+    trace.name(at(1, 1, 2), "stat", -2, "/d/f")
+    trace.open(at(1, 3, 4), 3, "/d/f", RW, ino=9, size=500)
+    trace.io(at(1, 5, 6), "read", 3, 1000, result=500)
+    trace.name(at(1, 7, 8), "stat", -2, "/e")
+    trace.name(at(1, 9, 10), "stat", 0, "/e/g", ino=12)
+    trace.name(at(1, 11, 12), "unlink", 0, "/d/f", ino=9)
+    trace.open(at(1, 13, 14), 4, "/d/f", EXCL | RW, ino=20)
+    trace.name(at(1, 15, 16), "stat", -2, "/d/f")
+    trace.call(at(1, 17, 18), "mkdir", 0, 0, 0o755, paths=("/d/f",), ino=21, mode=ordercases.DIR)
+    trace.finish(tmp_path / "t.db")
+    said = call(COMPILE, "--stats", tmp_path / "t.db", tmp_path / "t.wl")
+    assert "by-others 4\n" in said.stdout and "4 names were made or removed by somebody" in said.stderr
+    run = once(tmp_path / "t.wl", tmp_path / "target")
+    assert (run["same"], run["compared"]) == (9, 9), run["differences"]
+    assert (tmp_path / "target/d/f").is_dir() and (tmp_path / "target/e/g").is_file()
+
+
+def test_a_link_that_was_only_looked_at_is_one_and_is_not_made_by_others(tmp_path: Path) -> None:
+    """What it leads to was not there: that is not said of the link. Nobody knows what it says."""
+    trace = Trace()
+    for start in (1, 5):
+        trace.name(at(1, start, start + 1), "lstat", 0, "/l", ino=30, mode=ordercases.LINK, size=7)
+        trace.name(at(1, start + 2, start + 3), "stat", -2, "/l")
+    trace.finish(tmp_path / "t.db")
+    assert "by-others 0\n" in call(COMPILE, "--stats", tmp_path / "t.db", tmp_path / "t.wl").stdout
+    run = once(tmp_path / "t.wl", tmp_path / "target")
+    assert (run["same"], run["compared"]) == (4, 4), run["differences"]
+    assert len(os.readlink(tmp_path / "target/l")) == 7
+
+
 def test_a_call_that_a_signal_came_before_is_not_made(tmp_path: Path) -> None:
     """The kernel has it made again, which the trace has as another call; or the program does so."""
     trace = Trace()

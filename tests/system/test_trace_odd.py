@@ -127,3 +127,36 @@ def test_a_descriptor_stands_where_it_stood_at_the_start(tmp_path: Path) -> None
     assert database.execute(sizes).fetchall() == [(149, 159)]
     again, run = replayed(tmp_path, work)
     assert (again / "out").stat().st_size == 159 and run["same"] == run["made"]
+
+
+SCRIPT = """
+test -e new/file || echo absent; read line
+cat new/file
+test -e old && echo there; read line
+test -e old || mkdir old
+"""
+
+
+def test_what_somebody_who_is_not_traced_does_meanwhile_is_done_by_the_replay(
+    oddcalls: Path, tmp_path: Path
+) -> None:
+    """oddcalls says whether programs can be traced here."""
+    traced(tmp_path, oddcalls, "append")
+    work, out = tmp_path / "others", tmp_path / "others.db"
+    work.mkdir()
+    (work / "old").write_text("x")
+    words = [DAVID, "trace", "record", "-o", out, "--share-disk", "--", "/bin/sh", "-c", SCRIPT]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, cwd=work, text=True, **pipes) as program:  # type: ignore[call-overload]
+        assert program.stdin and program.stdout and program.stdout.readline() == "absent\n"
+        (work / "new").mkdir()
+        (work / "new/file").write_text("made\n")
+        print(file=program.stdin, flush=True)
+        assert [program.stdout.readline() for _ in range(2)] == ["made\n", "there\n"]
+        (work / "old").unlink()
+        print(file=program.stdin, flush=True)
+    assert not program.returncode
+    out.rename(tmp_path / "t.db")
+    again, run = replayed(tmp_path, work)
+    assert run["same"] == run["compared"] == run["made"], run["differences"]
+    assert as_below(tree_of_disk(again), again) == as_below(tree_of_disk(work), work)

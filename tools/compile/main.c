@@ -75,6 +75,7 @@ static void print_stats(struct compiler *c, u64 bytes, u64 elapsed, u64 starved)
 	for (i = 0; i < WL_REASONS; i++)
 		printf("%s %" PRIu64 "\n", wl_reasons[i], f.without[i]);
 	printf("mappings %" PRIu64 "\n", f.mapped);
+	printf("by-others %" PRIu64 "\n", f.others);
 	printf("touches %" PRIu64 "\n", f.touches);
 	printf("touched-pages %" PRIu64 "\n", f.touched);
 	printf("untouched-pages %" PRIu64 "\n", f.touches_left);
@@ -148,6 +149,12 @@ static int make_workload(const char *trace, const char *to, const struct compile
 			starved.count, starved.event, starved.bytes);
 	guesses = tree_guesses(compiler_tree(compiler));
 	print_guesses(&guesses);
+	if (figures.others)
+		fprintf(stderr,
+			"david-compile: %" PRIu64
+			" names were made or removed by somebody who was not traced:"
+			" the replay does so in front of the call that has seen it\n",
+			figures.others);
 	if (figures.mapped)
 		fprintf(stderr,
 			"david-compile: %" PRIu64

@@ -70,6 +70,8 @@ struct compiler {
 	struct map umasks; /* by process: 1 + umask */
 	struct map listed; /* by description: has it given names, and not come to its end? */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
+	struct map missing; /* by node: a call has not found it, and none has made it since */
+	struct map named_files; /* by file, as struct tree knows it: it has had a name */
 	struct map raced; /* by event, of calls that others come after: place << 32 | commands */
 	struct making making;
 };

@@ -187,6 +187,113 @@ static bool unnamed(struct compiler *c)
 	return ofd && (ofd->flags & O_TMPFILE) == O_TMPFILE;
 }
 
+/* Who was not traced has made or removed names, too. */
+
+static bool is_missing(struct compiler *c, const struct node *node)
+{
+	return c->missing.used && *map_at(&c->missing, (uintptr_t)node);
+}
+
+/* A command for somebody who was not traced, in front of the call that has seen what came of it. */
+static void add_for_others(struct compiler *c, u8 op, const struct node *node, const u64 *args)
+{
+	const struct source_item *item = c->making.item;
+	struct use_list own = uses_set_aside(&c->uses);
+
+	uses_add(&c->uses, USE_PATH, ACCESS_STAGE,
+		 key_of(node->parent, node->name, strlen(node->name)));
+	uses_add(&c->uses, USE_DIR, ACCESS_READ, (uintptr_t)node->parent);
+	command_add(c, op, WL_MADE_UP | WL_NO_RESULT, item->entry, item->entry, 0, args);
+	uses_take_back(&c->uses, &own);
+	c->figures.others++;
+}
+
+static bool text_of_node(struct compiler *c, const struct node *node, u64 *text)
+{
+	char path[PATH_MAX];
+	const char *behind;
+
+	if (names_path(node, path, sizeof(path)) >= sizeof(path))
+		return false;
+	behind = path_behind_root(c->root, path);
+	if (!behind || !*behind)
+		return false;
+	*text = texts_add(&c->output.texts, behind);
+	return true;
+}
+
+/* What has been found was not there before: directories on the way, too. */
+static void make_for_others(struct compiler *c, struct node *node, u32 mode, u64 size)
+{
+	u64 args[WL_ARGS] = {};
+
+	if (!node->parent || !is_missing(c, node))
+		return;
+	make_for_others(c, node->parent, S_IFDIR | 0755, 0);
+	*map_at(&c->missing, (uintptr_t)node) = 0;
+	if (!text_of_node(c, node, &args[0]))
+		return;
+	args[1] = S_ISDIR(mode) ? mode & 07777 : mode;
+	add_for_others(c, S_ISDIR(mode) ? WL_MKDIR : WL_MKNOD, node, args);
+	tree_made(&c->tree, node);
+	args[1] = size;
+	if (S_ISREG(mode) && size)
+		command_make_up(c, WL_TRUNCATE, 0, args);
+}
+
+/*
+ * The name was not there, and no call has made it since. A link is another matter: what it leads to
+ * was not there; and so is another name of a file that is known.
+ */
+static bool others_made(struct compiler *c, const struct named *named, const struct tree_found *f)
+{
+	const struct node *node;
+	bool missing = false;
+
+	for (node = named->node; node && node->parent && !missing; node = node->parent)
+		missing = is_missing(c, node);
+	if (!missing || !tree_unknown(&c->tree, named->node) ||
+	    (!S_ISDIR(f->mode) && !S_ISREG(f->mode)) ||
+	    (f->file && *map_at(&c->named_files, f->file)))
+		return false;
+	/* It is below one that is missing: it was not there, either. */
+	*map_at(&c->missing, (uintptr_t)named->node) = 1;
+	make_for_others(c, named->node, f->mode, f->size);
+	uses_add(&c->uses, USE_PATH, ACCESS_STAGE, named->key);
+	return true;
+}
+
+/* A call has not found the name. Of a file that was there, somebody has removed it. */
+static void not_found(struct compiler *c, const struct named *named)
+{
+	struct node *node = named->node;
+	u64 args[WL_ARGS] = {};
+
+	switch (c->making.call->effect) {
+	case DOES_OPEN:
+	case DOES_LOOK ... DOES_STATX:
+	case DOES_READLINK:
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+	case DOES_TRUNCATE:
+	case DOES_CHDIR:
+		break;
+	default:
+		return;
+	}
+	if (!node->parent || node->target)
+		return;
+	if (!tree_unknown(&c->tree, node)) {
+		if (!node->file || !S_ISREG(node->file->mode) ||
+		    !text_of_node(c, node, &args[0]))
+			return;
+		add_for_others(c, WL_UNLINK, node, args);
+		names_remove(&c->world.names, node);
+		node = names_find(&c->world.names, named->dir, node->name, false);
+	}
+	*map_at(&c->missing, (uintptr_t)node) = 1;
+}
+
 /* Did this call make the file? */
 static bool creates(struct compiler *c)
 {
@@ -304,13 +411,20 @@ static void name_found(struct compiler *c, const struct named *named, bool with_
 					  sizeof(struct tracefile_extent), &f.extents);
 		f.extents = f.layout ? f.extents / sizeof(struct tracefile_extent) : 0;
 	}
+	if (others_made(c, named, &f))
+		return;
+	if (f.file)
+		*map_at(&c->named_files, f.file) = 1;
 	tree_found(&c->tree, named->node, &f, NULL);
 }
 
 static void name_made(struct compiler *c, const struct named *named)
 {
-	if (!named->kernel)
+	if (!named->kernel) {
 		tree_made(&c->tree, named->node);
+		if (c->missing.used)
+			*map_at(&c->missing, (uintptr_t)named->node) = 0;
+	}
 	uses_add(&c->uses, USE_PATH, ACCESS_STAGE, named->key);
 	/* Shared with others that change it: only who lists it is alone. */
 	uses_add(&c->uses, USE_DIR, ACCESS_READ, named->dir_key);
@@ -345,15 +459,18 @@ static void failed(struct compiler *c)
 		tree_found(&c->tree, last->node, &dir, NULL);
 	file.type_guessed = true;
 	dir.type_guessed = true;
-	if (g->result == -EEXIST)
+	if (g->result == -EEXIST) {
 		tree_found(&c->tree, last->node, g->call->effect == DOES_MKDIR ? &dir : &file,
 			   NULL);
-	else if (g->result == -EINVAL && g->call->effect == DOES_READLINK)
+	} else if (g->result == -EINVAL && g->call->effect == DOES_READLINK) {
 		tree_found(&c->tree, last->node, &(struct tree_found){}, NULL);
-	else if (g->result == -ENOTDIR && !path_is_kernels(last->node))
+	} else if (g->result == -ENOTDIR && !path_is_kernels(last->node)) {
 		found_no_directory(c, last->node, &file);
-	else if (g->result == -ENOENT && !path_is_kernels(last->node))
+	} else if (g->result == -ENOENT && !path_is_kernels(last->node)) {
 		tree_missing(&c->tree, last->node);
+		if (!g->second.given)
+			not_found(c, last);
+	}
 }
 
 /* What the names say of the initial tree, and which of them change. */

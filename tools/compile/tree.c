@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "tree.h"
 
+#include <linux/limits.h>
 #include <sys/stat.h>
 
 #include "../common/vec.h"
@@ -187,11 +188,25 @@ void tree_move(struct tree *tree, const struct node *from, struct node *to)
 	*state_of(tree, from) = *state_of(tree, to);
 }
 
+/* A link at which calls have only looked: it says something that is as long, and leads nowhere. */
+static void make_target(struct tree_entry *entry)
+{
+	size_t length = entry->size ? min_t(u64, entry->size, NAME_MAX) : 1;
+
+	entry->target = xmalloc(length + 1);
+	memset(entry->target, '-', length);
+	entry->target[length] = 0;
+}
+
 void tree_link(struct tree *tree)
 {
 	struct map first = {}; /* entry, by file */
 	u32 i;
 
+	for (i = 1; i < tree->entries; i++) {
+		if (S_ISLNK(tree->entry[i].mode) && !tree->entry[i].target)
+			make_target(&tree->entry[i]);
+	}
 	for (i = 1; i < tree->entries; i++) {
 		struct tree_entry *entry = &tree->entry[i];
 		u64 *at;
