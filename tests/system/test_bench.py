@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """david bench and report: specs, runs, workloads, numbers and answers without a lab; then one lab with runs.
 
-What needs Dask, matplotlib and a browser is in `make sweep-test`.
+What needs Dask and a browser is in `make sweep-test`.
 """
 
 from __future__ import annotations

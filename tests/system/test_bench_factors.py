@@ -62,8 +62,8 @@ def made(rate: Callable[[dict[str, str], int], float], question: str = QUESTION)
 
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[dict]], str]:
-    """runs.csv, without matplotlib."""
-    for name in ("plots", "theme"):
+    """runs.csv, without Altair."""
+    for name in ("charts", "plots"):
         monkeypatch.setitem(sys.modules, f"davidlib.report.{name}", types.ModuleType(name))
     from davidlib.report import export
 

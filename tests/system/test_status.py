@@ -231,7 +231,7 @@ def test_a_replay_is_believed_as_long_as_it_does_the_same(made: int, compared: i
 
 @pytest.fixture
 def _no_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """matplotlib is not in the tests' Python."""
+    """Altair is not in the tests' Python."""
     monkeypatch.setattr(prepare, "become", lambda: None)
     page = types.SimpleNamespace(make=lambda *_: "")
     export = types.SimpleNamespace(table=lambda _: "")

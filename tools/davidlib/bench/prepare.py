@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a sweep needs before its first run: the labs' module, and Dask and matplotlib in an environment.
+"""What a sweep needs before its first run: the labs' module, and Dask and Altair in an environment.
 
 The environment is set up when it is first needed, as these are large: `tools/setup bench`.
 """
@@ -21,7 +21,8 @@ def become() -> None:
     if os.environ.get(INSIDE) == str(VENV):
         return
     if subprocess.run([TREE / "tools" / "setup", "bench"], check=False).returncode:
-        raise UserError("sweeps and reports need Dask and matplotlib; setting them up failed, see above")
+        raise UserError("sweeps and reports need Dask, Altair and vl-convert; setting them up failed, see "
+                        "above")
     python = VENV / "bin" / "python3"
     os.execve(python, [str(python), *sys.argv], os.environ | {INSIDE: str(VENV)})
 

@@ -1,126 +1,134 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The plots of the paper's evaluation, each a function of the results that returns a figure."""
+"""The plots of the paper's evaluation: functions of the results. What they return has no heading yet.
+
+Ours stands as lines or rows. What the paper says stands beside it in the same drawing, as series of its own.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from ..report import theme
-from ..report.plots import axes_of, legend, plain
+from ..report import charts
+from ..report.charts import Axis, Drawing
 from . import measured, published
 from .measured import Runs
 
 GB = 2**30
+Point = tuple[float, float]
+Curves = dict[str, list[Point]]
 
 
-def table_2(runs: Runs) -> Figure:
+def curves(x: str, y: str, found: Curves, log: str = "") -> Drawing:
+    """A line for each name. LOG has the letters of the axes that are logarithmic."""
+    rows: list[dict[str, Any]] = [
+        {"series": name, "x": charts.figure(at), "y": charts.figure(value)}
+        for name, points in found.items()
+        for at, value in points
+    ]
+    across, up = (charts.ends([row[axis] for row in rows], axis in log) for axis in "xy")
+    names = list(found)
+    longest = max(map(len, found.values()), default=1)
+    chart = charts.lines(names, Axis(x, "x" in log, *across), Axis(y, "y" in log, *up), longest)
+    return Drawing(
+        "",
+        f"Lines: {', '.join(names)}; {x}; {y}.",
+        chart,
+        {"series": "what", "x": x, "y": y},
+        rows,
+        names,
+        near=("x", "y"),
+    )
+
+
+def table_2(runs: Runs) -> Drawing:
     """What is stored of what is in use, on a logarithmic axis: savings of 99.8 and 99.9 % differ by half."""
-    rows = [name for name, row in published.TABLE_2.items() if row.savings is not None]
-    figure, axes = axes_of("stored, % of what is in use", "")
-    theirs = [100 - (published.TABLE_2[name].savings or 0) for name in rows]
-    axes.plot(theirs, range(len(rows)), "x", color="C1", markersize=9, label="paper, ext3")
-    for number, (fs, tables) in enumerate(measured.table_2(runs).items()):
-        stored = [max(100 - measured.savings_of(tables, name), 1e-4) for name in rows]
-        at = [place + 0.12 * (number - 1) for place in range(len(rows))]
-        colour = f"C{(0, 2, 3, 4)[number]}"
-        axes.plot(stored, at, "o", color=colour, markersize=6 if fs == "ext3" else 4, label=fs)
-    axes.set_xscale("log")
-    plain(axes.xaxis)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    legend(axes, len(axes.lines))
-    return figure
+    found = {
+        "paper, ext3": {
+            name: 100 - row.savings for name, row in published.TABLE_2.items() if row.savings is not None
+        }
+    }
+    for fs, tables in measured.table_2(runs).items():
+        found[fs] = {
+            name: max(100 - measured.savings_of(tables, name), 1e-4) for name in found["paper, ext3"]
+        }
+    return charts.points("stored of what is in use, %", found, log=True)
 
 
-def table_3(runs: Runs) -> Figure:
-    figure, axes = axes_of("disks", "requests a second")
-    for number, (what, rates) in enumerate(measured.table_3(runs).items()):
-        colour = f"C{number}"
-        axes.plot(list(rates), list(rates.values()), "o-", color=colour, label=what)
-        label = "measured by the paper" if number == 3 else None
-        axes.plot((1, 2, 3), published.TABLE_3[what][0], "x", color=colour, markersize=10, label=label)
-    axes.set_xticks((1, 2, 3))
-    axes.set_ylim(bottom=0)
-    legend(axes, 5, columns=2)
-    return figure
+def table_3(runs: Runs) -> Drawing:
+    found: Curves = {}
+    for what, rates in measured.table_3(runs).items():
+        found[what] = list(rates.items())
+        found[f"{what}, measured by the paper"] = list(
+            zip((1, 2, 3), published.TABLE_3[what][0], strict=True)
+        )
+    return curves("disks, 1", "requests a second, 1/s", found)
 
 
-def figure_1(runs: Runs) -> Figure:
-    figure, axes = axes_of("mu, sigma of file sizes", "metadata, % of the image")
-    points = measured.figure_1(runs)
-    axes.axhspan(*published.FIGURE_1_PERCENT, color="C1", alpha=0.2, label="paper: roughly 1 to 10 %")
-    for at, (_, _, shares) in enumerate(points):
-        label = None if at else "ext2, a dot for each seed"
-        axes.plot([at] * len(shares), shares, "o", color="C0", label=label)
-    axes.set_yscale("log")
-    plain(axes.yaxis)
-    axes.set_xticks(range(len(points)), [f"{mu}\n{sigma}" for mu, sigma, _ in points])
-    legend(axes, 2)
-    return figure
+def figure_1(runs: Runs) -> Drawing:
+    low, high = published.FIGURE_1_PERCENT
+    found: dict[str, dict[str, float]] = {"paper: roughly from": {}, "paper: roughly to": {}}
+    for mu, sigma, shares in measured.figure_1(runs):
+        name = f"mu {mu}, sigma {sigma}"
+        found["paper: roughly from"][name], found["paper: roughly to"][name] = low, high
+        for number, share in enumerate(shares, 1):
+            found.setdefault(f"ext2, seed {number}", {})[name] = share
+    return charts.points("metadata of the image, %", found, log=True)
 
 
-def figure_4(runs: Runs) -> Figure:
-    figure, axes = axes_of("seconds", "waiting unclassified, MB")
+def figure_4(runs: Runs) -> Drawing:
+    found: Curves = {}
     for one in measured.of(runs, "figure4"):
-        rows = one["result"]["rows"]
-        axes.plot([row["s"] for row in rows], [row["waiting"] / 1e6 for row in rows], label="ext3")
-    axes.axhline(published.FIGURE_4_MB, color="C1", linestyle="--", label="paper, at most, with snooping")
-    axes.set_ylim(-5, 1.1 * published.FIGURE_4_MB)
-    legend(axes, 2)
-    return figure
+        found["ext3"] = [(row["s"], row["waiting"] / 1e6) for row in one["result"]["rows"]]
+    last = max([at for points in found.values() for at, _ in points], default=1.0)
+    found["paper, at most, with snooping"] = [(0, published.FIGURE_4_MB), (last, published.FIGURE_4_MB)]
+    return curves("time, s", "waiting unclassified, MB", found)
 
 
-def distribution(found: dict[str, Any]) -> Figure:
+def distribution(result: dict[str, Any]) -> Drawing:
     """Figures 6 and 7: the two curves lie on each other where the model is right."""
-    figure, axes = axes_of("response of a request, ms", "share of them")
-    for name, line in (("measured", "-"), ("modelled", "--")):
-        times = [max(ns, 1000) / 1e6 for ns in found[name]]
-        axes.plot(times, [at / (len(times) - 1) for at in range(len(times))], line, label=name)
-    axes.set_xscale("log")
-    plain(axes.xaxis)
-    axes.set_ylim(0, 1)
-    legend(axes, 2)
-    return figure
+    found: Curves = {}
+    for name in ("measured", "modelled"):
+        times = [max(ns, 1000) / 1e6 for ns in result[name]]
+        found[name] = [(ms, 100 * at / max(len(times) - 1, 1)) for at, ms in enumerate(times)]
+    return curves("response of a request, ms", "share of them, %", found, log="x")
 
 
-def figure_8(runs: Runs) -> Figure:
-    figure, axes = axes_of("image, GB", "storage, GB")
-    sizes: list[float] = []
-    for number, (fs, rows) in enumerate(measured.figure_8(runs).items()):
-        sizes = [row["bytes"] / GB for row in rows]
-        stored = [row["store_used"] / GB for row in rows]
-        axes.plot(sizes, stored, "o-", color=f"C{number * 2}", label=f"stored, {fs}")
-    ends = [10, max(800, *sizes)]
-    axes.plot(ends, ends, "--", color="C6", label="without david")
-    axes.plot([published.FIGURE_8_GB], [published.FIGURE_8_BACKING_GB], "x", color="C1", markersize=10,
-              label="paper's backing device")
-    for scale in (axes.set_xscale, axes.set_yscale):
-        scale("log")
-    plain(axes.xaxis)
-    plain(axes.yaxis)
-    legend(axes, 4, columns=2)
-    return figure
+def figure_8(runs: Runs) -> Drawing:
+    found: Curves = {}
+    for fs, rows in measured.figure_8(runs).items():
+        found[f"stored, {fs}"] = [(row["bytes"] / GB, row["store_used"] / GB) for row in rows]
+    most = max([800.0, *(at for points in found.values() for at, _ in points)])
+    found["without david"] = [(10, 10), (most, most)]
+    found["paper's backing device"] = [(published.FIGURE_8_GB, published.FIGURE_8_BACKING_GB)]
+    return curves("image, GB", "storage, GB", found, log="xy")
 
 
-def _over_time(runs: Runs, label: str, curves: dict[str, str], limit: float, name: str) -> Figure:
-    figure, axes = axes_of("seconds", label)
+def _over_time(runs: Runs, label: str, what: dict[str, str], limit: float, name: str) -> Drawing:
+    found: Curves = {}
     for one in measured.of(runs, "figure9"):
         points = measured.figure_9(one["result"]["rows"])["points"]
-        for curve, what in curves.items():
-            axes.plot([each["s"] for each in points], [each[curve] for each in points], label=what)
-    axes.axhline(limit, color=f"C{theme.SERIES - 1}", linestyle="--", label=name)
-    axes.set_ylim(bottom=0)
-    legend(axes, 3, columns=2)
-    return figure
+        for curve, called in what.items():
+            found[called] = [(each["s"], each[curve]) for each in points]
+    last = max([at for points in found.values() for at, _ in points], default=1.0)
+    found[name] = [(0, limit), (last, limit)]
+    return curves("time, s", label, found)
 
 
-def figure_9_memory(runs: Runs) -> Figure:
-    return _over_time(runs, "memory, MB", {"memory": "all of it", "model_memory": "the model"},
-                      published.FIGURE_9_MB, "paper, on average")
+def figure_9_memory(runs: Runs) -> Drawing:
+    return _over_time(
+        runs,
+        "memory, MB",
+        {"memory": "all of it", "model_memory": "the model"},
+        published.FIGURE_9_MB,
+        "paper, on average",
+    )
 
 
-def figure_9_cpu(runs: Runs) -> Figure:
-    return _over_time(runs, "CPU, %", {"machine": "the machine", "cpu": "david", "model_cpu": "the model"},
-                      published.FIGURE_9_CPU, "paper, on average")
+def figure_9_cpu(runs: Runs) -> Drawing:
+    return _over_time(
+        runs,
+        "CPU, %",
+        {"machine": "the machine", "cpu": "david", "model_cpu": "the model"},
+        published.FIGURE_9_CPU,
+        "paper, on average",
+    )

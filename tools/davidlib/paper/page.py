@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import re
+import dataclasses
 import textwrap
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..report import origin, page, plots, theme
+from ..report import origin, page
+from ..report.charts import Drawing
 from . import criteria, measured, sections
 from .measured import Runs
 from .sections import Section, Table
@@ -47,22 +48,25 @@ def html(quick: bool, runs: Runs, environment: dict[str, Any]) -> str:
     parts = [f'<p class="answer">{escape(answer(runs))}</p>',
              f'<p class="{"good" if good else "bad"}">{escape(said)}</p><p>{escape(SOURCE)}</p>',
              "<h2>Aims</h2>", page.table_of(*aims(runs))]
-    for section in sections.all_of(runs, quick):
-        parts.append(_html_of(section))
+    found: list[Drawing] = []
+    for number, section in enumerate(sections.all_of(runs, quick)):
+        mine = list(_drawn(section).values())
+        parts.append(_html_of(section) + page.drawn(mine, len(found), number))
+        found += mine
     parts.append(f"<h2>Again</h2><pre>{command(quick)}</pre>{page.origin_of(runs)}<h2>Environment</h2>")
     parts.append(page.environment_of(environment))
-    return page.document(TITLE + (", quick form" if quick else ""), "".join(parts))
+    return page.document(TITLE + (", quick form" if quick else ""), "".join(parts), found)
+
+
+def _drawn(section: Section) -> dict[str, Drawing]:
+    """By the names of their files."""
+    return {name: dataclasses.replace(draw(), heading=heading)
+            for name, (heading, draw) in section.plots.items()}
 
 
 def _html_of(section: Section) -> str:
     parts = [f"<h2>{escape(section.heading)}</h2>", *(f"<p>{escape(text)}</p>" for text in section.said),
              *(page.table_of(*table) for table in section.tables)]
-    if section.plots:
-        parts.append('<div class="grid">')
-        for heading, draw in section.plots.values():
-            svg = theme.for_page(plots.rendered(draw, theme.MARKS, "svg").decode())
-            parts.append(f"<figure><h3>{escape(heading)}</h3>{svg}</figure>")
-        parts.append("</div>")
     return "".join(parts)
 
 
@@ -94,15 +98,8 @@ def markdown(quick: bool, runs: Runs, environment: dict[str, Any], top: Path) ->
             lines += _paragraph(text)
         for table in section.tables:
             lines += _table(table)
-        for name, (heading, draw) in section.plots.items():
-            svg = plots.rendered(draw, theme.LIGHT, "svg", "white").decode()
-            (top / "drawings" / f"paper-{name}.svg").write_text(_small(svg))
-            lines.append(f"![{heading}](drawings/paper-{name}.svg)")
+        for name, drawing in _drawn(section).items():
+            (top / "drawings" / f"paper-{name}.svg").write_bytes(drawing.rendered("svg"))
+            lines.append(f"![{drawing.heading}](drawings/paper-{name}.svg)")
         lines += [""] * bool(section.plots)
     (top / "PAPER.md").write_text("\n".join(lines).rstrip() + "\n")
-
-
-def _small(svg: str) -> str:
-    """Half of an SVG of matplotlib's is digits that nobody sees."""
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    return re.sub(r"(\d+\.\d)\d+", r"\1", svg)

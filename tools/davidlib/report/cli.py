@@ -132,7 +132,8 @@ def add_parser(sub: Commands) -> argparse.ArgumentParser:
                         help="with NEW: changes of so much are none (default 0%%)")
     parser.add_argument("--output", "-o", metavar="FILE", help="the page (default: RESULT/report.html)")
     parser.add_argument("--files", metavar="DIR",
-                        help="drawings as PNG and SVG, tables as CSV; of `bench paper`: PAPER.md")
+                        help="drawings as SVG, PNG, PDF and CSV, tables as CSV; of `bench paper`: "
+                             "PAPER.md")
     parser.add_argument("--rest", metavar="RESULT",
                         help="of `bench paper`: the quick form, for experiments that are missing")
     parser.add_argument("--metric", choices=METRICS, help="of the answer (default: the spec's)")

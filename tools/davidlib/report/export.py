@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The drawings as PNG and SVG, the tables as CSV, beside the page."""
+"""The drawings as SVG, PNG, PDF and CSV, the tables as CSV, beside the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ..bench.results import COLUMNS, columns
 from ..util import write_whole
-from . import factors, plots, theme
+from . import charts, factors, figures, plots
 from .filenames import file_words
 
 Runs = list[dict[str, Any]]
@@ -36,12 +36,15 @@ def samples(runs: Runs) -> str:
 
 
 def drawings(runs: Runs, metric: str, top: Path) -> int:
-    """Each drawing of each workload and group in both forms; how many files that is."""
-    count, facets = 0, factors.facets(runs)
+    """Each drawing of each workload and group in each form; how many files that is."""
+    found: list[tuple[str, charts.Drawing]] = []
+    workloads = list(dict.fromkeys(one["run"]["workload"]["name"] for one in runs))
+    for name, words in zip(workloads, file_words(workloads), strict=True):
+        found.append((f"{words}-comparison", plots.comparison(figures.of_workload(runs, name), metric)))
+    facets = factors.facets(runs)
     for (_, mine), words in zip(facets, file_words([name for name, _ in facets]), strict=True):
-        for what, (_, draw) in plots.drawings(mine, metric).items():
-            stem = f"{words}-{what}"
-            for kind in ("svg", "png"):
-                write_whole(top / f"{stem}.{kind}", plots.rendered(draw, theme.LIGHT, kind))
-                count += 1
-    return count
+        found += [(f"{words}-{what}", drawing) for what, drawing in plots.of_group(mine).items()]
+    for stem, drawing in found:
+        for kind in charts.FORMS:
+            write_whole(top / f"{stem}.{kind}", drawing.rendered(kind))
+    return len(found) * len(charts.FORMS)

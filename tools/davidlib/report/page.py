@@ -4,44 +4,32 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from ..bench.results import reached
-from . import answer, factors, figures, origin, plots, theme, trust
+from . import answer, factors, figures, origin, plots, script, theme, trust
+from .charts import Drawing
 
-STYLE = """
-*{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
-main{max-width:2400px;margin:auto;padding:clamp(12px,2vw,48px)}
-h1{font-size:clamp(1.4rem,1rem + 1.6vw,2.6rem);line-height:1.2;margin:.2em 0 .6em}
-h2{margin:1.6em 0 .5em}h3{font-size:1rem;margin:0 0 .4em}
-.answer{font-size:clamp(1.05rem,.9rem + .6vw,1.6rem);max-width:60em;margin:.4em 0}
-.good,.bad{border-left:.3em solid;padding-left:.7em;max-width:60em;overflow-wrap:anywhere}
-.good{color:var(--good)}.bad{color:var(--bad)}
-.grid{display:grid;gap:16px;grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
-figure{margin:0;padding:12px;background:var(--card);border-radius:10px;min-width:0}
-svg{display:block;width:100%;height:auto}
-svg text{font-family:system-ui,sans-serif!important}
-.wide{overflow-x:auto;background:var(--card);border-radius:10px;padding:4px 12px}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}
-th,td{text-align:left;padding:.3em .8em .3em 0;white-space:nowrap;border-bottom:1px solid var(--faint)}
-tr:last-child td{border-bottom:0}
-.long{white-space:normal;min-width:16em;max-width:40em}
-.wide+.grid{margin-top:16px}
-pre{background:var(--card);border-radius:10px;padding:12px;overflow-x:auto;font-size:14px}
-a{color:var(--s0)}
-"""
-# Letters of a cell that goes on in another line.
-LONG = 40
+STYLE = Path(__file__).with_name("page.css").read_text()
+# Letters of a cell that stays in a line, and of one that has several.
+SHORT, LONG = 14, 40
+
+
+def _width(cell: str) -> str:
+    return "long" if len(cell) > LONG else "short" if len(cell) <= SHORT else ""
 
 
 def table_of(head: list[str], rows: list[list[str]]) -> str:
     def line(cells: list[str], tag: str) -> str:
-        kinds = (f'{tag} class="long"' if len(cell) > LONG else tag for cell in cells)
-        parts = (f"<{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
+        # On a narrow screen a row stands as lines, each with its head.
+        heads = [f' data-head="{escape(name)}"' if tag == "td" else "" for name in head]
+        parts = (f'<{tag} class="{_width(cell)}"{name}>{escape(cell)}</{tag}>'
+                 for name, cell in zip(heads, cells, strict=True))
         return f"<tr>{''.join(parts)}</tr>"
 
     body = "".join(line(row, "td") for row in rows)
@@ -108,15 +96,33 @@ def _runs(runs: list[dict[str, Any]]) -> str:
     return table_of(head, rows)
 
 
-def _drawings(runs: list[dict[str, Any]], metric: str) -> str:
+def drawn(drawings: Iterable[Drawing], number: int, section: int) -> str:
+    """The places of drawings, numbered from NUMBER on. A legend is of all that are in one section."""
     parts = []
-    for name, mine in factors.facets(runs):
-        parts.append(f"<h2>{escape(name)}</h2><div class='grid'>")
-        for heading, draw in plots.drawings(mine, metric).values():
-            svg = theme.for_page(plots.rendered(draw, theme.MARKS, "svg").decode())
-            parts.append(f"<figure><h3>{escape(heading)}</h3>{svg}</figure>")
-        parts.append("</div>")
-    return "".join(parts)
+    for at, drawing in enumerate(drawings, number):
+        wide = ' class="wide"' if drawing.wide else ""
+        parts.append(f'<figure{wide} data-drawing="{at}" data-section="{section}" '
+                     f'aria-labelledby="drawing-{at}">'
+                     f'<h3 id="drawing-{at}">{escape(drawing.heading)}</h3><div class="plot"></div></figure>')
+    return f'<div class="grid">{"".join(parts)}</div>' if parts else ""
+
+
+def _drawings(runs: list[dict[str, Any]], metric: str) -> tuple[str, list[Drawing]]:
+    """Of each workload all variants, then what is over time, for each group."""
+    parts: list[str] = []
+    found: list[Drawing] = []
+    facets = factors.facets(runs)
+    for workload in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
+        mine = [plots.comparison(figures.of_workload(runs, workload), metric)]
+        parts.append(f"<h2>{escape(workload)}</h2>{drawn(mine, len(found), len(parts))}")
+        found += mine
+        for name, group in facets:
+            if group[0]["run"]["workload"]["name"] == workload:
+                mine = list(plots.of_group(group).values())
+                head = f"<h2>{escape(name)}</h2>" if name != workload else ""
+                parts.append(head + drawn(mine, len(found), len(parts)))
+                found += mine
+    return "".join(parts), found
 
 
 # Keys of environment.json that a reader could take for something else.
@@ -135,13 +141,15 @@ def origin_of(runs: list[dict[str, Any]]) -> str:
     return "<h2>Of what the figures are</h2>" + table_of(origin.HEAD, origin.rows(runs))
 
 
-def document(title: str, body: str) -> str:
-    """A whole page of its title and what stands below it."""
+def document(title: str, body: str, drawings: Sequence[Drawing] = ()) -> str:
+    """A whole page of its title, what stands below it, and the drawings that have places there."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{script.policy()}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{title}</title>'
-        f"<style>{theme.css()}{STYLE}</style></head><body><main><h1>{title}</h1>{body}</main></body></html>\n"
+        f"<style>{theme.css()}{STYLE}</style></head><body><main><h1>{title}</h1>{body}</main>"
+        f"<noscript>Drawings need scripts.</noscript>{script.of_page(drawings)}</body></html>\n"
     )
 
 
@@ -159,6 +167,7 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
                     for line in thresholds or [])
     data = base64.b64encode(csv.encode()).decode()
     title = escape(question or "What the runs came to")
+    places, drawings = _drawings(runs, metric)
     return document(
         title,
         f'{said}{note}{lack}<p class="{"good" if good else "bad"}">{escape(verdict)}</p>'
@@ -171,9 +180,9 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         "<p>Touched: the bytes of the disk that were asked for, each once. Stroked: from the first to the "
         "last, without metadata and the few that lie far from the others. "
         f"{'. '.join(map(escape, answer.reach(runs)))}.</p>"
-        f"{_drawings(runs, metric)}<h2>Runs</h2>{_runs(runs)}"
+        f"{places}<h2>Runs</h2>{_runs(runs)}"
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
         "<h2>Again</h2><p>With this in a file SPEC.toml, <code>tools/david bench SPEC.toml</code> does the "
         f"same.</p><pre>{escape(spec)}</pre>{origin_of(runs)}"
-        f"<h2>Environment</h2>{environment_of(environment)}",
+        f"<h2>Environment</h2>{environment_of(environment)}", drawings,
     )

@@ -1,44 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The drawings of a report, each a function of runs that returns a figure of matplotlib's.
-
-They are small, so that two lie beside each other on a screen, and one fills a phone.
-"""
+"""The drawings of a report, each a function of runs that returns a charts.Drawing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import partial
-from io import BytesIO
+from itertools import pairwise
 from typing import Any
 
-import matplotlib
-from matplotlib import ticker
-from matplotlib.figure import Figure
+import altair as alt
 
 from ..bench import samples
 from ..bench.metrics import METRICS
 from ..workload.record import QUANTILES
-from . import figures, theme
+from . import charts, factors, figures, theme
+from .charts import Axis, Drawing
 
-matplotlib.use("svg")
-SIZE = (4.8, 3.0)
 HEAT_COLUMNS = 60
 PARTS = ("seek", "rotation", "transfer", "overhead", "flush", "queued", "die", "channel", "map", "fault")
+APART = 10  # times that the greatest figure of a group may be another's on one axis
 Runs = list[dict[str, Any]]
-
-
-def style(colours: Sequence[str]) -> dict[str, Any]:
-    ink, faint = colours[0], colours[1]
-    return {
-        "svg.fonttype": "none", "svg.hashsalt": "david", "font.size": 10, "font.family": "sans-serif",
-        "text.color": ink, "axes.labelcolor": ink, "axes.edgecolor": faint, "xtick.color": ink,
-        "ytick.color": ink, "grid.color": faint, "axes.grid": True, "axes.axisbelow": True,
-        "grid.linewidth": 0.5,
-        "axes.facecolor": "none", "figure.facecolor": "none", "savefig.facecolor": "none",
-        "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 9,
-        "axes.titlesize": 10, "axes.prop_cycle": matplotlib.cycler(color=list(colours[2:])),
-        "axes.titlelocation": "left", "lines.linewidth": 1.4, "figure.constrained_layout.use": True,
-    }
 
 
 def column(one: dict[str, Any], name: str) -> list[float]:
@@ -64,32 +45,6 @@ def _ends(one: dict[str, Any]) -> list[float]:
     return [ns / 1e9 for ns in _since(one, "t_ns")]
 
 
-def axes_of(xlabel: str, ylabel: str) -> tuple[Figure, Any]:
-    figure = Figure(figsize=SIZE)
-    axes = figure.add_subplot()
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    return figure, axes
-
-
-class PlainFormatter(ticker.LogFormatter):
-    """Of a logarithmic axis: 0.5, 20, where its parent says 5e-01."""
-
-    def _num_to_string(self, x: float, vmin: float, vmax: float) -> str:
-        return f"{x:g}"
-
-
-def plain(axis: Any) -> None:
-    """A logarithmic axis in plain numbers, not powers of ten."""
-    axis.set_major_formatter(PlainFormatter())
-    axis.set_minor_formatter(PlainFormatter(minor_thresholds=(1.5, 0.5)))
-
-
-def legend(axes: Any, count: int, columns: int = 3) -> None:
-    if count > 1:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=min(count, columns), borderaxespad=0)
-
-
 def firsts(runs: Runs) -> Runs:
     """The run of each variant that has its first seed."""
     found: dict[str, dict[str, Any]] = {}
@@ -98,46 +53,157 @@ def firsts(runs: Runs) -> Runs:
     return list(found.values())
 
 
-def comparison(runs: Runs, metric: str) -> Figure:
-    """Each variant's mean with its interval, and each seed's value."""
-    [variants] = figures.table(runs, metric).values()
-    known = METRICS[metric]
-    figure, axes = axes_of(known.label + figures.label(runs, runs[0]["run"]["workload"]["name"], metric), "")
-    for at, (name, values) in enumerate(variants.items()):
-        found = figures.estimate(list(values.values()))
-        colour = f"C{at % theme.SERIES}"
-        axes.plot(list(values.values()), [at] * len(values), "|", color=colour, markersize=12, alpha=0.6)
-        if found.ends:
-            axes.plot(found.ends, [at, at], color=colour, linewidth=3)
-        axes.plot([found.mean], [at], "o", color=colour, markersize=7, label=name)
-    axes.set_yticks(range(len(variants)), list(variants))
-    axes.set_ylim(len(variants) - 0.5, -0.5)
-    axes.set_xlim(0, 1.05 * axes.dataLim.x1 or 1)
-    return figure
+def _names(runs: Runs) -> list[str]:
+    return [one["run"]["variant"] for one in firsts(runs)]
 
 
-def throughput(runs: Runs) -> Figure:
-    figure, axes = axes_of("seconds", "MB/s, read and written")
+def _count(names: list[str]) -> str:
+    return f"{len(names)} variants: {', '.join(names)}" if len(names) > 1 else f"Of {names[0]}"
+
+
+def _rows(
+    title: str, top: float, heading: str, names: list[str], all_names: list[str], with_ends: bool
+) -> Any:
+    """A row for each variant of a group. Marks are of all names of the drawing."""
+    axis, down, y = Axis(title, low=0, high=top), charts.ROW // 4, charts.row_axis(names)
+    data = charts.base().transform_filter(alt.datum.group == heading)
+    means, seeds = data.transform_filter("isValid(datum.mean)"), data.transform_filter("isValid(datum.seed)")
+    tint = charts.colour(all_names, told=False)
+    hover = [
+        alt.Tooltip("name:N", title="variant"),
+        alt.Tooltip("mean:Q", title=title, format=",.4~r"),
+        alt.Tooltip("low:Q", title="95 % interval from", format=",.4~r"),
+        alt.Tooltip("high:Q", title="to", format=",.4~r"),
+        alt.Tooltip("count:Q", title="seeds"),
+    ]
+    one = [
+        alt.Tooltip("name:N", title="variant"),
+        alt.Tooltip("seed:Q"),
+        alt.Tooltip("value:Q", title=title, format=",.4~r"),
+    ]
+
+    def across(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", axis=axis.across(), scale=axis.scale())
+
+    bars = means.mark_rule(strokeWidth=3, yOffset=down, y2Offset=down).encode(
+        x=across("low"), x2="high:Q", y=y, color=tint, tooltip=hover
+    )
+    return alt.layer(
+        *([bars] if with_ends else []),
+        seeds.mark_tick(thickness=1.5, size=14, yOffset=down, opacity=0.7).encode(
+            x=across("value"), y=y, color=tint, tooltip=one
+        ),
+        means.mark_point(filled=True, size=90, yOffset=down, opacity=1).encode(
+            x=across("mean"), y=y, color=tint, tooltip=hover, shape=charts.shape(all_names, told=False)
+        ),
+        charts.named_rows(names, means),
+    ).properties(height=charts.ROW * len(names))
+
+
+def comparison(runs: Runs, metric: str) -> Drawing:
+    """Of a workload: each variant's mean with its interval, and each seed's value, within its group."""
+    known, kind = METRICS[metric], figures.percentile_kind(runs, metric)
+    label = known.label + figures.label(runs, runs[0]["run"]["workload"]["name"], metric)
+    title = label if known.unit in label else f"{label}, {known.unit}"
+    rows: list[dict[str, Any]] = []
+    groups: dict[str, list[str]] = {}
+    for heading, mine in factors.facets(runs):
+        values = figures.by_seed(mine, metric, kind)
+        groups[heading] = list(values)
+        for name, seeds in values.items():
+            found = figures.estimate(list(seeds.values()))
+            where = {"group": heading, "name": name, "series": name}
+            low, high = found.ends or (None, None)
+            rows.append({**where, "mean": found.mean, "low": low, "high": high, "count": found.count})
+            rows += [{**where, "seed": seed, "value": value} for seed, value in seeds.items()]
+    names = list(dict.fromkeys(name for mine in groups.values() for name in mine))
+
+    def highest(heading: str) -> float:
+        return charts.ends(
+            row[key]
+            for row in rows
+            for key in ("value", "high")
+            if row["group"] == heading and row.get(key) is not None
+        )[1]
+
+    tops = {heading: highest(heading) for heading in groups}
+    apart = max(tops.values()) > APART * min(tops.values())
+    with_ends = {row["group"] for row in rows if row.get("low") is not None}
+    parts = {
+        heading: _rows(
+            title, tops[heading] if apart else max(tops.values()), heading, mine, names, heading in with_ends
+        )
+        for heading, mine in groups.items()
+    }
+    return Drawing(
+        "Variants"
+        if len(groups) == 1
+        else f"Variants within each group{', each on an axis of its own' * apart}",
+        f"A row for each variant: a mark at its mean, a bar over its interval of 95 %, a tick for each seed; "
+        f"{title}. {_count(names)}.",
+        charts.facets(parts),
+        {
+            "group": "group",
+            "name": "variant",
+            "series": "called",
+            "mean": f"mean: {title}",
+            "low": "95 % interval from",
+            "high": "to",
+            "count": "seeds",
+            "seed": "seed",
+            "value": title,
+        },
+        rows,
+        wide=True,
+    )
+
+
+def _over_time(
+    runs: Runs, heading: str, label: str, points: Any, step: bool = False, log: bool = False
+) -> Drawing:
+    """POINTS of a run are pairs of a second and a value."""
+    names, rows, longest = _names(runs), [], 1
     for one in firsts(runs):
-        moved = [a + b for a, b in zip(_since(one, "read_bytes"), _since(one, "written_bytes"), strict=True)]
-        rates = [rate / 1e6 for rate in _rates(moved, _since(one, "t_ns"))]
-        axes.plot(_ends(one)[1:], rates, drawstyle="steps-pre", label=one["run"]["variant"])
-    axes.set_ylim(bottom=0)
-    legend(axes, len(axes.lines))
-    return figure
+        found = list(points(one))
+        longest = max(longest, len(found))
+        rows += [
+            {"series": one["run"]["variant"], "x": charts.figure(at), "y": charts.figure(value)}
+            for at, value in found
+        ]
+    span = max([row["x"] for row in rows], default=1.0)
+    low, high = charts.ends([row["y"] for row in rows], log)
+    x, y = Axis("time, s", low=0, high=span), Axis(label, log, low, high)
+    return Drawing(
+        heading,
+        f"Lines over {span:.3g} s; {label}. {_count(names)}; of each the first seed.",
+        charts.lines(names, x, y, longest, step, zoom=True),
+        {"series": "variant", "x": x.title, "y": label},
+        rows,
+        names,
+        near=("x", "y"),
+    )
 
 
-def latency(runs: Runs) -> Figure:
-    figure, axes = axes_of("seconds", "mean response of requests, ms")
-    for one in firsts(runs):
-        count, total = _since(one, "modelled"), _since(one, "modelled_ns")
-        pairs = zip(_ends(one)[1:], count, count[1:], total, total[1:], strict=False)
-        points = [(at, (t2 - t1) / (n2 - n1) / 1e6) for at, n1, n2, t1, t2 in pairs if n2 > n1]
-        axes.plot([at for at, _ in points], [ms for _, ms in points], label=one["run"]["variant"])
-    axes.set_yscale("log")
-    plain(axes.yaxis)
-    legend(axes, len(axes.lines))
-    return figure
+def _moved(one: dict[str, Any]) -> Iterator[tuple[float, float]]:
+    moved = [a + b for a, b in zip(_since(one, "read_bytes"), _since(one, "written_bytes"), strict=True)]
+    rates = _rates(moved, _since(one, "t_ns"))
+    # From 0 on: a step reaches back to where it began.
+    yield from zip(_ends(one), [rate / 1e6 for rate in [*rates[:1], *rates]], strict=False)
+
+
+def throughput(runs: Runs) -> Drawing:
+    return _over_time(runs, "Throughput over time", "read and written, MB/s", _moved, step=True)
+
+
+def _responses(one: dict[str, Any]) -> Iterator[tuple[float, float]]:
+    count, total = _since(one, "modelled"), _since(one, "modelled_ns")
+    for at, (n1, n2), (t1, t2) in zip(_ends(one)[1:], pairwise(count), pairwise(total), strict=True):
+        if n2 > n1:
+            yield at, max((t2 - t1) / (n2 - n1), 1) / 1e6
+
+
+def latency(runs: Runs) -> Drawing:
+    return _over_time(runs, "Latency over time", "mean response of requests, ms", _responses, log=True)
 
 
 def has_distribution(runs: Runs) -> bool:
@@ -146,41 +212,88 @@ def has_distribution(runs: Runs) -> bool:
     return len([ns for ns in runs[0]["result"]["latency"][kind]["quantiles_ns"] if ns is not None]) > 1
 
 
-def distribution(runs: Runs) -> Figure:
+def distribution(runs: Runs) -> Drawing:
     """Of the kind of operation that took most of the time of all runs: the answer's p99 is of the same."""
-    kind = figures.longest_kind(runs)
-    figure, axes = axes_of(f"time of an operation '{kind}', ms", "share of them")
+    kind, names, rows = figures.longest_kind(runs), _names(runs), []
     for one in firsts(runs):
         if found := one["result"]["latency"].get(kind):
-            known = [(max(ns, 1) / 1e6, share / 1000)
-                     for ns, share in zip(found["quantiles_ns"], QUANTILES, strict=True) if ns is not None]
-            axes.plot([ms for ms, _ in known], [share for _, share in known], label=one["run"]["variant"])
-    axes.set_xscale("log")
-    plain(axes.xaxis)
-    axes.set_ylim(0, 1)
-    legend(axes, len(axes.lines))
-    return figure
+            rows += [
+                {"series": one["run"]["variant"], "x": charts.figure(max(ns, 1) / 1e6), "y": share / 10}
+                for ns, share in zip(found["quantiles_ns"], QUANTILES, strict=True)
+                if ns is not None
+            ]
+    low, high = charts.ends([row["x"] for row in rows], log=True)
+    x, y = (
+        Axis(f"time of an operation '{kind}', ms", True, low, high),
+        Axis("share of them, %", low=0, high=100),
+    )
+    return Drawing(
+        "Distribution of latency",
+        f"Lines from 0 to 100 %; {x.title}. {_count(names)}; of each the first seed.",
+        charts.lines(names, x, y, len(QUANTILES)),
+        {"series": "variant", "x": x.title, "y": y.title},
+        rows,
+        names,
+        near=("x", "y"),
+    )
 
 
-def _bound(bucket: int) -> str:
-    us = 1 << bucket
-    return f"{us} us" if us < 1000 else f"{us / 1000:.3g} ms" if us < 10**6 else f"{us / 1e6:.3g} s"
-
-
-def heat_map(one: dict[str, Any]) -> Figure:
-    """How many requests took how long, when. Buckets are powers of two, as the kernel counts."""
+def heat_map(one: dict[str, Any]) -> Drawing:
+    """How many requests took how long, when. Buckets are powers of two of microseconds, as in the kernel."""
     span = _seconds(one)[-1]
     counts, buckets = samples.heat(column(one, "t_ns"), one["result"]["histograms"], HEAT_COLUMNS)
-    figure, axes = axes_of("seconds", "response of requests, below")
-    axes.grid(False)
-    cells = [[count or float("nan") for count in row] for row in counts]
-    image = axes.imshow(cells, aspect="auto", origin="lower", cmap="viridis", interpolation="none",
-                        norm=matplotlib.colors.LogNorm(vmin=1), extent=(0, span, -0.5, len(buckets) - 0.5))
-    step = max(1, len(buckets) // 7)
-    axes.set_yticks(range(0, len(buckets), step), [_bound(bucket) for bucket in buckets[::step]])
-    plain(figure.colorbar(image, label="requests").ax.yaxis)
-    axes.set_title(one["run"]["variant"])
-    return figure
+    wide, rows = span / HEAT_COLUMNS, []
+    for bucket, cells in zip(buckets, counts, strict=True):
+        rows += [
+            {
+                "x": charts.figure(at * wide),
+                "x2": charts.figure((at + 1) * wide),
+                "y": 2.0 ** (bucket - 1) / 1000,
+                "y2": 2.0**bucket / 1000,
+                "count": count,
+            }
+            for at, count in enumerate(cells)
+            if count
+        ]
+    x, y = Axis("time, s", low=0, high=span), Axis("response of requests, ms", True)
+    low, high = 2.0 ** (buckets[0] - 1) / 1000, 2.0 ** buckets[-1] / 1000
+    most = max([row["count"] for row in rows], default=1)
+    chart = (
+        alt.Chart(charts.DATA, height=charts.HEIGHT)
+        .mark_rect(aria=False)
+        .encode(
+            x=alt.X("x:Q", axis=x.across(), scale=x.scale()),
+            x2="x2:Q",
+            y=alt.Y("y:Q", axis=y.up(), scale=alt.Scale(type="log", nice=False, domain=[low, high])),
+            y2="y2:Q",
+            color=alt.Color(
+                "count:Q",
+                scale=alt.Scale(type="log", scheme="viridis", nice=False, domain=[1, max(most, 2)]),
+                legend=alt.Legend(
+                    title="requests",
+                    orient="bottom",
+                    format="~r",
+                    tickCount=3,
+                    gradientLength=alt.ExprRef("min(width, 240)"),
+                ),
+            ),
+            tooltip=[
+                alt.Tooltip("x:Q", title="from, s", format=".4~r"),
+                alt.Tooltip("x2:Q", title="to, s", format=".4~r"),
+                alt.Tooltip("y:Q", title="took from, ms", format=".4~r"),
+                alt.Tooltip("y2:Q", title="to, ms", format=".4~r"),
+                alt.Tooltip("count:Q", title="requests"),
+            ],
+        )
+    )
+    return Drawing(
+        f"Latency over time, all requests: {one['run']['variant']}",
+        f"Cells of time and response, coloured by how many requests there were; {span:.3g} s, {low:.3g} to "
+        f"{high:.3g} ms.",
+        chart,
+        {"x": "from, s", "x2": "to, s", "y": "took from, ms", "y2": "to, ms", "count": "requests"},
+        rows,
+    )
 
 
 def _shares(one: dict[str, Any]) -> dict[str, float]:
@@ -189,60 +302,70 @@ def _shares(one: dict[str, Any]) -> dict[str, float]:
     return samples.part_shares(result["columns"], result["samples"][-1], members)
 
 
-def where_time_went(runs: Runs) -> Figure:
+def where_time_went(runs: Runs) -> Drawing:
     """Shares of the run's time; the rest is a drive without a command."""
-    figure, axes = axes_of("share of the run's time, %", "")
-    ones = firsts(runs)
-    names = [one["run"]["variant"] for one in ones]
-    left = [0.0] * len(ones)
-    found = [_shares(one) for one in ones]
-    for at, part in enumerate(PARTS):
-        shares = [100 * parts[part] for parts in found]
-        if not any(shares):
-            continue
-        axes.barh(range(len(ones)), shares, left=left, label=part, color=f"C{at}", height=0.6)
-        left = [a + b for a, b in zip(left, shares, strict=True)]
-    axes.set_yticks(range(len(ones)), names)
-    axes.set_ylim(len(ones) - 0.5, -0.5)
-    axes.set_xlim(0, 100)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0, columnspacing=1)
-    return figure
+    found = {one["run"]["variant"]: _shares(one) for one in firsts(runs)}
+    parts = [part for part in PARTS if any(shares[part] for shares in found.values())]
+    rows = [
+        {"name": name, "series": part, "y": charts.figure(100 * shares[part])}
+        for name, shares in found.items()
+        for part in parts
+    ]
+    x = Axis("share of the run's time, %", low=0, high=100)
+    down, names = charts.ROW // 4, list(found)
+    bars = (
+        charts.base()
+        .mark_bar(size=14, yOffset=down, clip=True, stroke=theme.CARD, strokeWidth=1)
+        .encode(
+            x=alt.X("y:Q", stack="zero", axis=x.across(), scale=x.scale()),
+            y=charts.row_axis(names),
+            color=charts.colour(parts, "bar"),
+            order=alt.Order("part:O"),
+            tooltip=[
+                alt.Tooltip("name:N", title="variant"),
+                alt.Tooltip("series:N", title="busy with"),
+                alt.Tooltip("y:Q", title=x.title, format=".3~r"),
+            ],
+        )
+        .transform_calculate(part=f"indexof({parts!r}, datum.series)")
+    )
+    chart = alt.layer(bars, charts.named_rows(names, alt.Chart(charts.DATA)))
+    return Drawing(
+        "Where the drive's time went",
+        f"A bar for each variant, of the parts of its time: {', '.join(parts) or 'none'}. "
+        f"{_count(names)}; of each the first seed.",
+        charts.facets({"": chart.properties(height=charts.ROW * len(names))}),
+        {"name": "variant", "series": "busy with", "y": x.title},
+        rows,
+        parts,
+        mark="bar",
+    )
 
 
-def store_and_memory(runs: Runs) -> Figure:
-    figure, axes = axes_of("seconds", "store (full), memory (dashed), MiB")
-    for at, one in enumerate(firsts(runs)):
-        colour = f"C{at % theme.SERIES}"
-        for name, line in (("store_bytes", "-"), ("memory_bytes", "--")):
-            values = [size / (1 << 20) for size in column(one, name)]
-            label = one["run"]["variant"] if line == "-" else None
-            axes.plot(_seconds(one), values, line, color=colour, label=label)
-    axes.set_ylim(bottom=0)
-    legend(axes, len(axes.lines) // 2)
-    return figure
+def _mib(name: str, one: dict[str, Any]) -> Iterator[tuple[float, float]]:
+    return zip(_seconds(one), [size / (1 << 20) for size in column(one, name)], strict=True)
 
 
-def drawings(runs: Runs, metric: str) -> dict[str, tuple[str, Any]]:
-    """Of one workload: name -> heading and a function without arguments that draws."""
+def store(runs: Runs) -> Drawing:
+    return _over_time(runs, "Store over time", "in use of the store, MiB", partial(_mib, "store_bytes"))
+
+
+def memory(runs: Runs) -> Drawing:
+    return _over_time(runs, "Memory over time", "memory of the module, MiB", partial(_mib, "memory_bytes"))
+
+
+def of_group(runs: Runs) -> dict[str, Drawing]:
+    """Of runs that differ in what was asked alone: name -> drawing."""
     found = {
-        "comparison": ("Variants", lambda: comparison(runs, metric)),
-        "throughput": ("Throughput over time", lambda: throughput(runs)),
-        "latency": ("Latency over time", lambda: latency(runs)),
-        "time": ("Where the drive's time went", lambda: where_time_went(runs)),
-        "store": ("Store and memory over time", lambda: store_and_memory(runs)),
+        "throughput": throughput(runs),
+        "latency": latency(runs),
+        "time": where_time_went(runs),
+        "store": store(runs),
+        "memory": memory(runs),
     }
     if has_distribution(runs):
-        found["distribution"] = ("Distribution of latency", lambda: distribution(runs))
+        found["distribution"] = distribution(runs)
     asked = [one for one in firsts(runs) if sum(one["result"]["histograms"][-1])]
     for number, one in enumerate(asked):
-        found[f"heat-{number}"] = ("Latency over time, all requests", partial(heat_map, one))
-    return found
-
-
-def rendered(draw: Any, colours: Sequence[str], kind: str, paper: str = "none") -> bytes:
-    """The bytes of an SVG or a PNG; the same each time. `paper` is the colour behind an SVG."""
-    with matplotlib.rc_context(style(colours)):
-        out = BytesIO()
-        svg = {"metadata": {"Date": None}, "facecolor": paper}
-        draw().savefig(out, format=kind, **(svg if kind == "svg" else {"dpi": 160, "facecolor": "white"}))
-    return out.getvalue()
+        found[f"heat-{number}"] = heat_map(one)
+    return {name: drawing for name, drawing in found.items() if drawing.rows}

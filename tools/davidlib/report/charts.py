@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a drawing is: a description of Vega-Lite's, made by Altair, and the table that it draws.
+
+A page has both, and a script that draws them: page.js. For a file vl-convert draws the same description,
+with the legend in it that the page makes of HTML. Of the table's fields, `series` is what the legend switches
+on and off. `labels` says what each is, with its unit: that is the head of the drawing's CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from . import theme
+
+alt.data_transformers.disable_max_rows()
+TABLE = "table"
+DATA = alt.NamedData(TABLE)
+VEGA_LITE = "6.4"  # Altair's own
+WIDTH, HEIGHT = 480, 220  # of a drawing in a file, and of any without rows
+TITLE = 44  # letters of an axis' title on a line: a phone has room for them
+SMALL_TITLE = 12
+ROW = 40  # px that a name and what stands below it take
+MARKS = 6  # of a line
+DIGITS = 6
+FILE = 520  # px of a file's legend
+
+
+@dataclass(frozen=True)
+class Axis:
+    title: str  # with its unit
+    log: bool = False
+    low: float | None = None  # ends of the axis
+    high: float | None = None
+
+    def scale(self, **more: Any) -> alt.Scale:
+        kind = {"type": "log"} if self.log else {}
+        ends = {"domainMin": self.low, "domainMax": self.high}
+        return alt.Scale(
+            nice=False, **kind, **{key: end for key, end in ends.items() if end is not None} | more
+        )
+
+    def lines(self) -> list[str]:
+        return textwrap.wrap(self.title, TITLE)
+
+    def across(self, every: int = 70, **more: Any) -> alt.Axis:
+        # As many as there is room for.
+        return alt.Axis(
+            title=self.lines(), format="~r", tickCount=alt.ExprRef(f"max(2, width / {every})"), **more
+        )
+
+    def up(self) -> alt.Axis:
+        """Its title stands above, where there is room for it."""
+        return alt.Axis(
+            title=self.lines(),
+            format="~r",
+            tickCount=5,
+            titleAngle=0,
+            titleAlign="left",
+            titleAnchor="end",
+            titleX=0,
+            titleY=-8,
+            titleBaseline="bottom",
+        )
+
+
+def ends(values: Iterable[float], log: bool = False) -> tuple[float, float]:
+    """Of an axis that has all these on it."""
+    found = list(values)
+    low, high = min(found, default=1.0), max(found, default=1.0)
+    if log:
+        return (low / 1.2, high * 1.2)
+    return (0.0, 1.05 * high or 1.0)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    heading: str
+    description: str  # for who does not see it
+    chart: Any
+    labels: dict[str, str]  # field -> what it is
+    rows: list[dict[str, Any]]
+    series: Sequence[str] = ()  # that the legend has
+    wide: bool = False  # takes all of a page's width
+    near: tuple[str, str] | None = None  # x and y of the points that the pointer finds
+    mark: str = "line"  # of the legend
+
+    def spec(self, validate: bool = False) -> dict[str, Any]:
+        """To validate takes most of the time that it takes to make a page: tests do it."""
+        found: dict[str, Any] = self.chart.to_dict(validate=validate)
+        found.pop("config", None)
+        return found | {"description": f"{self.heading}. {self.description}"}
+
+    def for_page(self) -> dict[str, Any]:
+        """Texts of the table are numbers of `words`, as they come again and again."""
+        words: dict[str, int] = {}
+        rows = [
+            [
+                words.setdefault(value, len(words)) if isinstance(value, str) else value
+                for value in (row.get(field) for field in self.labels)
+            ]
+            for row in self.rows
+        ]
+        texts = [field for field in self.labels if any(isinstance(row.get(field), str) for row in self.rows)]
+        return {
+            "heading": self.heading,
+            "spec": self.spec(),
+            "labels": self.labels,
+            "rows": rows,
+            "words": list(words),
+            "texts": texts,
+            "series": list(self.series),
+            "near": self.near,
+            "mark": self.mark,
+        }
+
+    def for_file(self) -> dict[str, Any]:
+        text = theme.for_file(json.dumps(self.spec() | {"config": theme.CONFIG}))
+        found: dict[str, Any] = json.loads(text)
+        found["title"] = textwrap.wrap(self.heading, FILE // 8)
+        found["background"] = "white"
+        found["datasets"] = {TABLE: self.rows}
+        for part in found.get("vconcat", [found]):
+            part["width"] = WIDTH
+        return found
+
+    def csv(self) -> str:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.labels.values())
+        writer.writerows([row.get(field) for field in self.labels] for row in self.rows)
+        return out.getvalue()
+
+    def rendered(self, kind: str) -> bytes:
+        """The bytes of an SVG, a PNG, a PDF or a CSV; the same each time."""
+        if kind == "csv":
+            return self.csv().encode()
+        spec = self.for_file()
+        if kind == "svg":
+            return str(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)).encode()
+        if kind == "png":
+            return bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
+        return bytes(vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE))
+
+
+FORMS = ("svg", "png", "pdf", "csv")
+
+
+def figure(number: float) -> float:
+    """As many digits as a drawing's table has."""
+    return float(f"{number:.{DIGITS}g}")
+
+
+def legend(names: Sequence[str], kind: str = "line") -> alt.Legend | None:
+    """Of a file: below the drawing, in as many columns as the longest name lets."""
+    if len(names) < 2 and kind == "line":
+        return None
+    wide = 7 * max(map(len, names)) + 40
+    return alt.Legend(title=None, orient="bottom", direction="horizontal", columns=max(1, FILE // wide))
+
+
+def _range(names: Sequence[str], of: Sequence[Any]) -> alt.Scale:
+    return alt.Scale(domain=list(names), range=[of[at % len(of)] for at in range(len(names))])
+
+
+def colour(names: Sequence[str], kind: str = "line", told: bool = True) -> alt.Color:
+    return alt.Color(
+        "series:N", scale=_range(names, theme.SERIES), legend=legend(names, kind) if told else None
+    )
+
+
+def shape(names: Sequence[str], told: bool = True) -> alt.Shape:
+    return alt.Shape("series:N", scale=_range(names, theme.SHAPES), legend=legend(names) if told else None)
+
+
+def dash(names: Sequence[str]) -> alt.StrokeDash:
+    return alt.StrokeDash("series:N", scale=_range(names, theme.DASHES), legend=legend(names))
+
+
+def base(**more: Any) -> Any:
+    """A chart of the table, without series that are switched off."""
+    return alt.Chart(DATA, **more).transform_filter("indexof(hidden, datum.series) < 0")
+
+
+def hidden() -> alt.Parameter:
+    return alt.param(name="hidden", value=[])
+
+
+def lines(
+    names: Sequence[str], x: Axis, y: Axis, longest: int, step: bool = False, zoom: bool = False
+) -> Any:
+    """A line a series over x; of a zoomed drawing, the page chooses from where to where. LONGEST is how many
+    points a line has at most: every so often one is marked, elsewhere on each line."""
+    params, scale = [hidden()], x.scale()
+    if zoom:
+        params += [alt.param(name="from", value=x.low), alt.param(name="to", value=x.high)]
+        scale = alt.Scale(nice=False, domain=[alt.ExprRef("from"), alt.ExprRef("to")])
+    every = max(1, longest // MARKS)
+    across = alt.X("x:Q", scale=scale, axis=x.across())
+    up = alt.Y("y:Q", scale=y.scale(), axis=y.up())
+    found = base(height=HEIGHT)
+    curve = found.mark_line(
+        clip=True, strokeWidth=1.6, **{"interpolate": "step-before"} if step else {}
+    ).encode(x=across, y=up, color=colour(names), strokeDash=dash(names))
+    if zoom:
+        curve = curve.add_params(alt.selection_interval(name="brush", encodings=["x"]))
+    marks = (
+        found.transform_window(at="row_number()", groupby=["series"])
+        .transform_filter(f"(datum.at + indexof({json.dumps(list(names))}, datum.series)) % {every} == 0")
+        .mark_point(clip=True, filled=True, size=45, opacity=1)
+        .encode(x=across, y=up, color=colour(names), shape=shape(names))
+    )
+    return alt.layer(curve, marks).add_params(*params)
+
+
+def row_axis(names: Sequence[str]) -> alt.Y:
+    """A row for each name; the name stands in the row, above what the row has."""
+    return alt.Y(
+        "name:N", axis=None, scale=alt.Scale(type="band", domain=list(names), paddingInner=0, paddingOuter=0)
+    )
+
+
+def named_rows(names: Sequence[str], data: Any) -> Any:
+    """The names of rows. DATA has each of them."""
+    return (
+        data.transform_aggregate(groupby=["name"])
+        .mark_text(align="left", baseline="middle", yOffset=-ROW // 4, fontSize=theme.SMALL)
+        .encode(x=alt.value(0), y=row_axis(names), text="name:N")
+    )
+
+
+def facets(parts: dict[str, Any]) -> Any:
+    """Drawings one below the other, each with its heading; a single one has none."""
+    if len(parts) == 1:
+        found = next(iter(parts.values()))
+    else:
+        found = alt.vconcat(
+            *(
+                part.properties(title=alt.Title(textwrap.wrap(heading, TITLE), fontSize=SMALL_TITLE))
+                for heading, part in parts.items()
+            ),
+            spacing=18,
+        )
+    return found.add_params(hidden())
+
+
+def points(title: str, found: dict[str, dict[str, float]], log: bool = False) -> Drawing:
+    """A row for each name, in it a mark for each series that has it: series -> name -> value."""
+    rows: list[dict[str, Any]] = [
+        {"name": name, "series": series, "value": figure(value)}
+        for series, values in found.items()
+        for name, value in values.items()
+    ]
+    names, series = list(dict.fromkeys(row["name"] for row in rows)), list(found)
+    axis = Axis(title, log, *ends([row["value"] for row in rows], log))
+    marks = (
+        base()
+        .mark_point(filled=True, size=80, yOffset=ROW // 4, opacity=0.85)
+        .encode(
+            x=alt.X("value:Q", axis=axis.across(), scale=axis.scale()),
+            y=row_axis(names),
+            color=colour(series),
+            shape=shape(series),
+            tooltip=[
+                alt.Tooltip("name:N"),
+                alt.Tooltip("series:N"),
+                alt.Tooltip("value:Q", title=title, format=",.4~r"),
+            ],
+        )
+    )
+    chart = alt.layer(marks, named_rows(names, alt.Chart(DATA))).properties(height=ROW * len(names))
+    return Drawing(
+        "",
+        f"A row for each of {', '.join(names)}; {title}; marks: {', '.join(series)}.",
+        facets({"": chart}),
+        {"name": "of", "series": "what", "value": title},
+        rows,
+        series,
+        wide=True,
+    )
