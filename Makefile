@@ -175,6 +175,7 @@ sweep-test: setup ## david bench on one worker, on two, on a scheduler's, killed
 	@tools/setup bench
 	@tools/setup browser
 	tests/bench/sweep
+	DAVID_SCALE=full $(VENV)/bin/pytest tests/system/test_pages.py
 
 repeat-test: setup ## 24 runs of david bench as you call it, and elsewhere, by another user, beside other work: the same bytes; as root, 10 minutes
 	@tools/setup repeats

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is wrong with a page as it stands: boxes outside their card, texts on each other, texts that are cut, weak
+// contrast, plots with nothing in them, axes without a unit. A list of sentences, and how much was looked at.
+(() => {
+	const wrong = [], counted = {figures: 0, texts: 0, axes: 0, marks: 0, cells: 0};
+	const SLACK = 1.5; // px that a letter's box may be larger than the letter
+	const UNIT = /, (1\/s|[A-Za-zµ]+\/s|[kMGT]?i?B|[num]?s|%|flushes|requests|1)( |$)/;
+	const card = node => node.closest("figure, .wide, pre, button, summary") || document.body;
+	const name = node => `"${(node.textContent || "").trim().slice(0, 60)}"`;
+	const shown = box => box.width > 0 && box.height > 0;
+	const where = node => {
+		const heading = node.closest("figure")?.querySelector("h3");
+		return heading ? `${heading.textContent.slice(0, 50)}: ` : "";
+	};
+
+	function tell(node, text) {
+		wrong.push(where(node) + text);
+	}
+
+	function rgb(text) {
+		const found = text.match(/[\d.]+/g);
+		return found && found.length >= 3 && !(found.length > 3 && Number(found[3]) === 0) ? found.slice(0, 3).map(Number) : null;
+	}
+
+	function light(colour) {
+		const [r, g, b] = colour.map(one => one / 255).map(one => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+	}
+
+	function behind(node) {
+		for (let at = node; at; at = at.parentElement) {
+			const found = rgb(getComputedStyle(at).backgroundColor);
+			if (found)
+				return found;
+		}
+		return [255, 255, 255];
+	}
+
+	function contrast(node, colour, least, what) {
+		const found = rgb(colour);
+		if (!found)
+			return;
+		const [low, high] = [light(found), light(behind(node))].sort((a, b) => a - b);
+		const ratio = (high + 0.05) / (low + 0.05);
+		if (ratio < least)
+			tell(node, `${what} has a contrast of ${ratio.toFixed(2)}, and ${least} is needed`);
+	}
+
+	function within(inner, outer) {
+		return inner.left >= outer.left - SLACK && inner.right <= outer.right + SLACK && inner.top >= outer.top - SLACK &&
+			inner.bottom <= outer.bottom + SLACK;
+	}
+
+	function overlaps(nodes, what) {
+		const boxes = nodes.map(node => [node, node.getBoundingClientRect()]).filter(([, box]) => shown(box))
+			.sort((a, b) => a[1].top - b[1].top);
+		boxes.forEach(([node, box], at) => {
+			for (let next = at + 1; next < boxes.length && boxes[next][1].top < box.bottom - SLACK; next++) {
+				const [other, beside] = boxes[next];
+				const wide = Math.min(box.right, beside.right) - Math.max(box.left, beside.left);
+				const high = Math.min(box.bottom, beside.bottom) - Math.max(box.top, beside.top);
+				if (wide > SLACK && high > 3 && !node.contains(other) && !other.contains(node))
+					tell(node, `${what} ${name(node)} and ${name(other)} are on each other`);
+			}
+		});
+	}
+
+	function drawing(figure) {
+		const edge = figure.getBoundingClientRect(), svg = figure.querySelector(".plot svg");
+		counted.figures++;
+		if (!svg)
+			return tell(figure, "nothing is drawn");
+		if (!figure.querySelector("[role=graphics-document]")?.getAttribute("aria-label"))
+			tell(figure, "it is not described");
+		if (!within(svg.getBoundingClientRect(), edge))
+			tell(figure, "the drawing is larger than its card");
+		const texts = [...svg.querySelectorAll("text")].filter(one => one.textContent.trim() && getComputedStyle(one).opacity !== "0" &&
+			one.getAttribute("opacity") !== "0");
+		for (const text of texts) {
+			counted.texts++;
+			if (!within(text.getBoundingClientRect(), edge))
+				tell(figure, `the text ${name(text)} is outside its card`);
+			if (text.textContent.includes("…"))
+				tell(figure, `the text ${name(text)} is cut`);
+			contrast(figure, getComputedStyle(text).fill, 4.5, `the text ${name(text)}`);
+		}
+		overlaps(texts, "texts");
+		let marks = 0;
+		for (const mark of svg.querySelectorAll(".mark-line.role-mark path, .mark-rect.role-mark path, .mark-symbol.role-mark path")) {
+			const box = mark.getBoundingClientRect(), look = getComputedStyle(mark);
+			if (!shown({width: box.width + 1, height: box.height + 1}) || (box.width < 0.2 && box.height < 0.2))
+				continue;
+			marks++;
+			if (!figure.querySelector(".role-legend-gradient"))
+				contrast(figure, look.fill !== "none" && rgb(look.fill) && look.fillOpacity !== "0" ? look.fill : look.stroke, 3, "a mark");
+		}
+		counted.marks += marks;
+		if (!marks)
+			tell(figure, "the plot is empty");
+		const axes = [...svg.querySelectorAll(".role-axis")].filter(axis => axis.querySelector(".role-axis-label text"));
+		if (!axes.length)
+			tell(figure, "it has no axis");
+		for (const axis of axes) {
+			const title = [...axis.querySelectorAll(".role-axis-title text")].filter(one => shown(one.getBoundingClientRect())).map(one => [...one.childNodes].map(line => line.textContent).join(" ")).join(" ");
+			counted.axes++;
+			if (!UNIT.test(title))
+				tell(figure, `the axis "${title}" has no unit`);
+		}
+	}
+
+	if (document.documentElement.scrollWidth > innerWidth)
+		wrong.push(`the page is ${document.documentElement.scrollWidth} wide where there are ${innerWidth}`);
+	document.querySelectorAll("figure[data-drawing]").forEach(drawing);
+	const leaves = [...document.querySelectorAll("h1,h2,h3,p,td,th,label,.legend span,summary,button,pre,a")].filter(node =>
+		shown(node.getBoundingClientRect()));
+	for (const node of leaves) {
+		counted.cells++;
+		const box = node.getBoundingClientRect(), edge = card(node.parentElement).getBoundingClientRect();
+		if (box.right > edge.right + SLACK || box.left < edge.left - SLACK)
+			tell(node, `${node.tagName} ${name(node)} is outside its card`);
+		if (node.scrollWidth > node.clientWidth + 1 && node.clientWidth && getComputedStyle(node).display !== "inline")
+			tell(node, `${node.tagName} ${name(node)} is cut`);
+		if (node.textContent.trim())
+			contrast(node, getComputedStyle(node).color, 4.5, `${node.tagName} ${name(node)}`);
+	}
+	document.querySelectorAll(".legend, .tools").forEach(one => overlaps([...one.querySelectorAll("label, button, summary")], "entries"));
+	overlaps([...document.querySelectorAll("figure, .wide, h1, h2, .answer")], "blocks");
+	return {wrong, counted};
+})()

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs of `david bench` that never ran, as a page has them: any number of variants, with long names.
+
+Their figures are made by a generator of numbers, and hang together as those of a disk do: counters grow, the
+histogram has all requests. A page of them is to be looked at, not to be believed.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+from davidlib.bench import runs, samples, spec
+from davidlib.disk.stats import EVIDENCE_MEANS
+from davidlib.workload.record import QUANTILES
+
+SECONDS, SAMPLES, BUCKETS = 12, 60, 18
+SPEC = '[disk]\nprofile = "hitachi-hds721010kla330"\n[[workload]]\nkind = "varmail"\n'
+PARTS = ("overhead_ns", "seek_ns", "rotation_ns", "transfer_ns", "flush_ns")
+
+
+def names(count: int, letters: int = 40) -> list[str]:
+    """So many names with so many letters, and no two alike."""
+    words = itertools.cycle(
+        (
+            "ext4 with its journal elsewhere, and",
+            "xfs, sunit=256, swidth=1024, reflink",
+            "btrfs -d single -m dup, compress=zstd:",
+        )
+    )
+    return [
+        f"{word} ".ljust(letters - 3, "x")[: letters - 3] + f" {number:02}"
+        for number, word in zip(range(count), words, strict=False)
+    ]
+
+
+def _result(rng: random.Random, speed: float) -> dict[str, Any]:
+    rows: list[list[int]] = []
+    histograms: list[list[int]] = []
+    at = dict.fromkeys(samples.COLUMNS, 0)
+    at |= {"store_bytes": 10 << 20, "memory_bytes": 4 << 20}
+    heights = [0] * BUCKETS
+    for sample in range(1, SAMPLES + 1):
+        step = SECONDS * 10**9 // SAMPLES
+        count = max(1, int(speed * rng.uniform(4, 8)))
+        at["t_ns"] = sample * step
+        at["reads"] += count // 3
+        at["writes"] += count - count // 3
+        at["flushes"] += count // 5
+        at["read_bytes"] += 4096 * (count // 3)
+        at["written_bytes"] += 8192 * (count - count // 3)
+        at["modelled"] += count
+        at["modelled_ns"] += int(count * rng.lognormvariate(15.5, 0.6))
+        at["busy_ns"] += int(0.9 * step)
+        for part, share in zip(PARTS, (0.05, 0.35, 0.3, 0.1, 0.1), strict=True):
+            at[part] += int(step * share * rng.uniform(0.8, 1))
+        at["store_bytes"] += 8192 * count
+        at["memory_bytes"] += 512 * count
+        for _ in range(count):
+            heights[min(BUCKETS - 1, max(0, int(rng.gauss(12, 2))))] += 1
+        rows.append([at[name] for name in samples.COLUMNS])
+        histograms.append(list(heights))
+    operations = at["modelled"] // 2
+    times = sorted(int(rng.lognormvariate(15.5, 0.9)) for _ in range(500))
+    quantiles = [times[min(499, share * 500 // 1000)] for share in QUANTILES]
+    stats = {
+        "mode": "timing-accurate",
+        "store_used": at["store_bytes"] // 4096,
+        "block_size": 4096,
+        "mem": {"model": at["memory_bytes"]},
+        "busy_ns": at["busy_ns"],
+        "queue_wait_ns": at["modelled_ns"] // 5,
+        "requests": {
+            "read": at["reads"],
+            "write": at["writes"],
+            "flush": at["flushes"],
+            "discard": 0,
+            "zeroes": 0,
+        },
+        "sectors": {
+            "read": at["read_bytes"] // 512,
+            "write": at["written_bytes"] // 512,
+            "flush": 0,
+            "discard": 0,
+            "zeroes": 0,
+        },
+        "parts": {
+            name.removesuffix("_ns"): at[name]
+            for name in samples.COLUMNS
+            if name.endswith("_ns") and name not in ("t_ns", "modelled_ns", "busy_ns", "late_ns")
+        },
+        "evidence": dict.fromkeys(EVIDENCE_MEANS, 0)
+        | {"bdev": at["written_bytes"] // 4096 // 3, "file": at["written_bytes"] // 4096 * 2 // 3},
+        "modelled": {"read": at["reads"], "write": at["writes"], "flush": at["flushes"]},
+        "flash": {"host_pages": 0, "moved_pages": 0},
+    }
+    return {
+        "seconds": float(SECONDS),
+        "operations": operations,
+        "operations_per_s": operations / SECONDS,
+        "megabytes_per_s": (at["read_bytes"] + at["written_bytes"]) / 1e6 / SECONDS,
+        "read_bytes": at["read_bytes"],
+        "written_bytes": at["written_bytes"],
+        "latency": {"create": {"count": operations, "mean_ns": sum(times) // 500, "quantiles_ns": quantiles}},
+        "times": {"good": True, "text": "all requests were on time"},
+        "wrong": [],
+        "doubts": [],
+        "reach": {"touched_bytes": 10**9, "stroked_bytes": 5 * 10**11, "disk_bytes": 10**12},
+        "left_ns": 10**6,
+        "steady": None,
+        "stats": stats,
+        "columns": list(samples.COLUMNS),
+        "samples": rows,
+        "histograms": histograms,
+    }
+
+
+def made(
+    factors: list[dict[str, str]], seeds: int, workloads: tuple[str, ...] = ("mail",)
+) -> list[dict[str, Any]]:
+    """A run for each workload, variant and seed, as Results.load() has them."""
+    base = runs.expand(spec.parse(SPEC, "made up", Path("/")))[0].described
+    found = []
+    for workload, (number, words) in itertools.product(workloads, enumerate(factors)):
+        for seed in range(1, seeds + 1):
+            run = copy.deepcopy(base)
+            run |= {"variant": ", ".join(words.values()), "factors": words, "seed": seed}
+            run["workload"] |= {"name": workload}
+            rng = random.Random(f"{workload} {number} {seed}")
+            found.append(
+                {
+                    "id": f"{workload}-{number}-{seed}",
+                    "run": run,
+                    "drive": "3 of 10 values are assumed",
+                    "versions": {"kernel": "6.12.117", "mkfs.ext4": "1.47.0"},
+                    "result": _result(rng, 1 + number % 7),
+                }
+            )
+    return found
+
+
+def variants(count: int, seeds: int, letters: int = 40) -> list[dict[str, Any]]:
+    """Runs of one group."""
+    return made([{"mkfs": name} for name in names(count, letters)], seeds)
+
+
+def grid(systems: int, drives: int, seeds: int, letters: int = 40) -> list[dict[str, Any]]:
+    """Runs of several file systems on each of several drives."""
+    return made(
+        [
+            {"file system": fs, "drive": drive}
+            for drive in names(drives, letters)
+            for fs in names(systems, letters)
+        ],
+        seeds,
+    )
+
+
+def main() -> None:
+    """A page: of variants of one group, or of three file systems on a third as many drives."""
+    from davidlib.report import export, page
+
+    shape, count, seeds, path = sys.argv[1:]
+    found = variants(int(count), int(seeds)) if shape == "group" else grid(3, int(count) // 3, int(seeds))
+    environment = {"host": "no machine", "finished": "never"}
+    text = page.make("Which of these is it?", found, "operations", SPEC, environment, export.table(found))
+    Path(path).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

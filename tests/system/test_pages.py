@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Pages of `david report`, looked at in Chromium (helpers/boxes.py); of made-up runs (helpers/madeup.py).
+
+Every day two pages at two widths. DAVID_SCALE=full (`make sweep-test`) has 2, 6, 24 and 60 variants, names of
+40 letters, one seed and ten, at all widths, in light and dark, and printed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from davidlib.bench.prepare import VENV
+from davidlib.util import TREE
+from helpers import boxes
+from helpers.boxes import View
+from helpers.browser import Browser
+from helpers.units import FULL
+
+MOST = 3 << 20  # bytes of a page without its data
+DAILY = (View(400, "dark"), View(1280))
+MANY = (View(400, "dark"), View(2560), View(boxes.PAPER, media="print"))  # of 60 variants: a minute each
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Variants of one group, or three file systems on a third as many drives."""
+
+    shape: str
+    variants: int
+    seeds: int
+
+    def __str__(self) -> str:
+        return f"{self.shape}-{self.variants}-{self.seeds}"
+
+
+PAGES = (
+    [
+        Asked("group", 2, 1),
+        Asked("group", 6, 10),
+        Asked("group", 24, 3),
+        Asked("group", 60, 1),
+        Asked("grid", 6, 3),
+        Asked("grid", 24, 10),
+        Asked("grid", 60, 1),
+    ]
+    if FULL
+    else [Asked("group", 2, 1), Asked("grid", 6, 3)]
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Asked], Path]:
+    """A page of made-up runs: in the environment that draws."""
+    for part in ("bench", "browser"):
+        subprocess.run([TREE / "tools" / "setup", part], check=True)
+    top = tmp_path_factory.mktemp("pages")
+
+    def make(asked: Asked) -> Path:
+        page = top / f"{asked}.html"
+        words = [
+            VENV / "bin" / "python3",
+            Path(__file__).parent / "helpers" / "madeup.py",
+            asked.shape,
+            str(asked.variants),
+            str(asked.seeds),
+            page,
+        ]
+        if not page.exists():
+            subprocess.run(words, check=True)
+        return page
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def browser(made: Callable) -> Iterator[Browser]:
+    with Browser() as found:
+        yield found
+
+
+@pytest.mark.parametrize("asked", PAGES, ids=str)
+def test_nothing_is_cut_on_top_of_another_pale_or_empty(
+    asked: Asked, made: Callable[[Asked], Path], browser: Browser
+) -> None:
+    page = made(asked)
+    views = (DAILY if not FULL else boxes.EVERY if asked.variants < 60 else MANY)
+    assert not boxes.wrong(browser, page, views, boxes.IN_TIME if FULL else 0)
+    assert page.stat().st_size - len(data_of(page)) < MOST
+
+
+def data_of(page: Path) -> str:
+    [found] = re.findall(r'<script type="application/json" id="drawings">(.*?)</script>', page.read_text())
+    return found
+
+
+# Each on the small page: what is planted, and what must be said of it.
+PLANTED = {
+    "a legend that is cut": (".legend span{max-width:60px;white-space:nowrap;overflow:hidden}", "is cut"),
+    "a drawing larger than its card": (
+        ".plot svg{max-width:none!important;transform:scale(1.2)}",
+        "outside its card",
+    ),
+    "texts on each other": (".plot svg text{font-size:40px!important}", "are on each other"),
+    "pale texts": (".plot svg text{fill:#ccc!important}", "has a contrast of"),
+    "an empty plot": (".role-mark path{d:path('M0 0')!important}", "the plot is empty"),
+    "a wide table": ("td{white-space:nowrap!important;min-width:900px!important}", "is outside its card"),
+    "axes without a title": (".role-axis-title{display:none}", "has no unit"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED if FULL else ["a legend that is cut", "an empty plot"])
+def test_what_is_planted_in_a_page_is_found(
+    name: str, made: Callable[[Asked], Path], browser: Browser
+) -> None:
+    style, says = PLANTED[name]
+    page = made(PAGES[0])
+    planted = page.with_name("planted.html")
+    planted.write_text(page.read_text().replace("</style>", f"{style}</style>", 1))
+    found = boxes.wrong(browser, planted, [View(1280)])
+    assert found and any(says in text for text in found), found
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("console.warn('odd')", "odd"),
+        ("new Function('return 1')()", "unsafe-eval"),
+        ("fetch('https://example.org/')", "example.org"),
+    ],
+)
+def test_a_page_that_warns_evaluates_text_or_wants_the_network_is_found(
+    script: str, says: str, made: Callable[[Asked], Path], browser: Browser
+) -> None:
+    """The policy is what forbids the last two: with another script in it, the script's own digest is gone."""
+    page = made(PAGES[0])
+    planted = page.with_name("planted.html")
+    text = re.sub(r"script-src 'sha256-[^']*'", "script-src 'unsafe-inline'", page.read_text())
+    planted.write_text(text + f"<script>setTimeout(() => {{ {script} }})</script>")
+    found = boxes.wrong(browser, planted, [View(1280)])
+    assert any(says in one for one in found), found
+
+
+def test_the_policy_of_a_page_allows_its_own_script_alone(
+    made: Callable[[Asked], Path], browser: Browser
+) -> None:
+    page = made(PAGES[0])
+    planted = page.with_name("planted.html")
+    planted.write_text(page.read_text() + "<script>window.planted = 1</script>")
+    boxes.opened(browser, planted)
+    assert browser.evaluate(
+        "window.planted === undefined && document.documentElement.dataset.ready === 'yes'"
+    )
+
+
+def test_one_switches_variants_and_chooses_a_span(made: Callable[[Asked], Path], browser: Browser) -> None:
+    browser.see(1280)
+    boxes.opened(browser, made(PAGES[0]))
+    browser.evaluate(boxes.SETTLED)
+    lines = "document.querySelectorAll('.mark-line.role-mark path[d]:not([d=\"\"])').length"
+    before = browser.evaluate(lines)
+    browser.evaluate("document.querySelector('.legend input').click()")
+    browser.evaluate(boxes.SETTLED)
+    # One of two lines is gone from each drawing that has lines, and its box from every legend.
+    assert browser.evaluate(lines) == before / 2 > 0
+    assert (
+        browser.evaluate("document.querySelectorAll('.legend input[type=checkbox]:not(:checked)').length")
+        == before / 2
+    )
+    # A brush over the first drawing's left half: all of them go on to that time.
+    box = browser.evaluate("""(() => {
+        const svg = document.querySelector('figure:not(.wide) svg');
+        svg.scrollIntoView({block: 'center'});
+        const found = svg.querySelector('.background').getBoundingClientRect();
+        return {x: found.x, y: found.y + found.height / 2, width: found.width};})()""")
+    for kind, share in (
+        ("mousePressed", 0.02),
+        ("mouseMoved", 0.3),
+        ("mouseMoved", 0.5),
+        ("mouseReleased", 0.5),
+    ):
+        browser.call(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=box["x"] + share * box["width"],
+            y=box["y"],
+            button="left",
+            buttons=0 if kind == "mouseReleased" else 1,
+            clickCount=1,
+        )
+    browser.evaluate(boxes.SETTLED)
+    shown = """[...document.querySelectorAll('.tools button')].filter(
+        one => one.textContent === 'whole time' && !one.hidden).length"""
+    assert browser.evaluate(shown) >= 4
+    assert not browser.said
+
+
+def test_a_page_is_printed_whole(made: Callable[[Asked], Path], browser: Browser, tmp_path: Path) -> None:
+    browser.see(1280, media="")
+    boxes.opened(browser, made(PAGES[0]))
+    (tmp_path / "page.pdf").write_bytes(browser.printed())
+    text = subprocess.run(
+        ["pdftotext", "-layout", tmp_path / "page.pdf", "-"], capture_output=True, text=True
+    ).stdout
+    # The last drawing was never in sight.
+    last = browser.evaluate("[...document.querySelectorAll('figure h3')].at(-1).textContent")
+    assert " ".join(last.split()[:4]) in text and text.count("time, s") >= 6 and "share of them, %" in text, (
+        text
+    )
