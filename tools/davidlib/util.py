@@ -16,6 +16,8 @@ TREE = TOOLS.parent
 INSTALLED = (TOOLS / "profiles").is_dir()
 PREFIX = TOOLS.parents[1]
 PROFILES = (TOOLS if INSTALLED else TREE) / "profiles"
+# The table of all figures: their units, and what they mean.
+FIGURES = (TOOLS if INSTALLED else TREE / "docs") / "figures.toml"
 VERSION = (TOOLS / "version").read_text().strip()
 # How the user calls this program, for help and messages.
 DAVID = "david" if INSTALLED else "tools/david"

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..command import Commands, add
 from ..util import DAVID, NOT_BELIEVABLE
-from . import baseline, lateness, stats
-from .dm import need_disk, need_root
+from . import baseline, group, lateness, stats
+from .dm import need_root
 from .parameters import name_arg
 from .statstext import FAULTS_MEAN
 
@@ -65,21 +65,49 @@ def valid(found: list[Finding]) -> bool:
     return all(finding.good for finding in found)
 
 
+def of_group(found: group.Group) -> dict[str, Any]:
+    """Of each disk of an array or a pool, in its whole life. A disk of them may have been asked nothing, but
+    not all of them."""
+    figures = [stats.as_dict(stats.fetch(name)) for name in found.disks]
+    whole = asked(group.total(found.name, figures, found.pools))
+    members = [{"name": one["name"], "valid": valid(found), "findings": [asdict(each) for each in found]}
+               for one in figures for found in [findings(one)]]
+    good = whole.good and all(one["valid"] for one in members)
+    return {"name": found.name, "kind": found.kind, "valid": good, "findings": [asdict(whole)],
+            "members": members}
+
+
+def _check_group(found: group.Group, as_json: bool) -> int:
+    said = of_group(found)
+    if as_json:
+        print(json.dumps(said, indent=2))
+    else:
+        for one in (said, *said["members"]):
+            for finding in one["findings"]:
+                wrong = "" if finding["good"] else "WRONG: "
+                print(f"  {one['name']:<14} {finding['what']:<11} {wrong}{finding['text']}")
+        print(f"{found.name}: {'valid' if said['valid'] else 'NOT VALID'}, the {found.kind} of "
+              f"{len(found.disks)} disks, in their whole lives")
+    return 0 if said["valid"] else NOT_BELIEVABLE
+
+
 def check(args: argparse.Namespace) -> int:
     need_root("check")
-    need_disk(args.name)
+    found = group.find(args.name)
+    if found.kind != "disk":
+        return _check_group(found, args.json)
     figures = stats.as_dict(stats.fetch(args.name))
     left = None if args.all else baseline.mark(args.name, figures)
     looked = baseline.difference(figures, left[1]) if left else figures
-    found = [asked(looked), *findings(looked)]
+    said = [asked(looked), *findings(looked)]
     if args.json:
-        lines = [asdict(finding) for finding in found]
-        print(json.dumps({"valid": valid(found), "findings": lines}, indent=2))
+        lines = [asdict(finding) for finding in said]
+        print(json.dumps({"valid": valid(said), "findings": lines}, indent=2))
     else:
-        for finding in found:
+        for finding in said:
             print(f"  {finding.what:<11} {'' if finding.good else 'WRONG: '}{finding.text}")
-        print(f"{args.name}: {'valid' if valid(found) else 'NOT VALID'}")
-    return 0 if valid(found) else NOT_BELIEVABLE
+        print(f"{args.name}: {'valid' if valid(said) else 'NOT VALID'}")
+    return 0 if valid(said) else NOT_BELIEVABLE
 
 
 def add_parsers(sub: Commands) -> None:
@@ -90,6 +118,6 @@ def add_parsers(sub: Commands) -> None:
         "tell whether a run on a fake disk was valid: lateness, room, errors; exit status 0, or 2 if not",
         f"  {DAVID} stats big --reset && fio job.fio && {DAVID} check big",
     )
-    parser.add_argument("name", metavar="NAME", type=name_arg)
+    parser.add_argument("name", metavar="NAME", type=name_arg, help="a disk, an array, or a pool")
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")
     parser.add_argument("--all", action="store_true", help="of the disk's whole life, whatever was reset")

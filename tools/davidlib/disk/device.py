@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
+from typing import Any
 
 from ..command import Commands, add
 from ..sizes import SECTOR, format_size, size_arg
@@ -122,26 +124,41 @@ def resize(args: argparse.Namespace) -> int:
     return 0
 
 
-def list_devices(_args: argparse.Namespace) -> int:
+def disks() -> list[dict[str, Any]]:
+    """The fake disks that there are, as `list --json` has them. What one does not tell is null."""
     need_root("list")
-    rows = [("NAME", "SIZE", "BACKING", "STATE", "STORE USED", "OPTIONS")]
+    found = []
     for device in dm.devices():
         status = stats.parse_words(dm.dmsetup("status", device.name))
-        used = total = "?"
-        if {"store_used", "store_blocks", "block_size"} <= status.keys():
-            block = int(status["block_size"])
-            used = format_size(int(status["store_used"]) * block)
-            total = format_size(int(status["store_blocks"]) * block)
-        rows.append(
-            (
-                device.name,
-                format_size(device.sectors * SECTOR),
-                device.backing,
-                status.get("state", "?"),
-                f"{used} of {total}",
-                dm.shortened(" ".join(device.words)),
-            )
-        )
+        known = {"store_used", "store_blocks", "block_size"} <= status.keys()
+        block = int(status["block_size"]) if known else 0
+        found.append({
+            "name": device.name,
+            "size": device.sectors * SECTOR,
+            "backing": device.backing,
+            "state": status.get("state"),
+            "stored": int(status["store_used"]) * block if known else None,
+            "store": int(status["store_blocks"]) * block if known else None,
+            "options": dm.shortened(" ".join(device.words)).split(),
+        })
+    return found
+
+
+def _size(size: int | None) -> str:
+    return "?" if size is None else format_size(size)
+
+
+def list_devices(args: argparse.Namespace) -> int:
+    there = disks()
+    if args.json:
+        print(json.dumps(there, indent=2))
+        return 0
+    rows = [("NAME", "SIZE", "BACKING", "STATE", "STORE USED", "OPTIONS")]
+    rows += [
+        (disk["name"], format_size(disk["size"]), disk["backing"], disk["state"] or "?",
+         f"{_size(disk['stored'])} of {_size(disk['store'])}", " ".join(disk["options"]))
+        for disk in there
+    ]
     if len(rows) == 1:
         print("no david devices; 'david create --help' tells how to make one", file=sys.stderr)
         return 0
@@ -180,4 +197,5 @@ def add_parsers(sub: Commands) -> None:
         "--backing", action="store_true", help="use the backing device to its end, now that it is larger"
     )
 
-    add(sub, "list", list_devices, "list the fake disks", f"  {DAVID} list")
+    parser = add(sub, "list", list_devices, "list the fake disks", f"  {DAVID} list")
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..command import Commands, add
 from ..util import DAVID
-from . import baseline, dm, stats, statstext
+from . import baseline, dm, group, openmetrics, stats, statstext
 from .dm import DeviceError, need_root
 from .parameters import name_arg
 
@@ -58,8 +58,42 @@ def _watch(args: argparse.Namespace) -> int:
     return 0
 
 
+def of_group(found: group.Group) -> dict[str, Any]:
+    """An array, or a pool, in its disks' whole lives: all of them as one, and each."""
+    members = [figures_of(name) for name in found.disks]
+    return {"name": found.name, "kind": found.kind,
+            "sum": group.total(found.name, members, found.pools), "members": members}
+
+
+def _show_group(args: argparse.Namespace, found: group.Group) -> int:
+    for given, word in ((args.reset, "--reset"), (args.since, "--since"), (args.watch, "--watch")):
+        if given:
+            disks = ", ".join(found.disks)
+            raise DeviceError(f"{word}: of one disk; {found.name} is the {found.kind} of {disks}")
+    said = of_group(found)
+    if args.json:
+        print(json.dumps(said, indent=2))
+        return 0
+    print(f"{found.name}: the {found.kind} of {len(found.disks)} disks, added up, in their whole lives\n")
+    for one in (said["sum"], *said["members"]):
+        print(statstext.as_text(one) + "\n")
+    return 0
+
+
 def show(args: argparse.Namespace) -> int:
     need_root("stats")
+    if args.openmetrics:
+        for given, word in ((args.reset, "--reset"), (args.since, "--since"), (args.json, "--json")):
+            if given:
+                raise DeviceError(f"{word}: not with --openmetrics, whose figures are of the whole life")
+        names = group.find(args.name).disks if args.name else [device.name for device in dm.devices()]
+        print(openmetrics.text_of([figures_of(name) for name in names]), end="")
+        return 0
+    if not args.name:
+        raise DeviceError("NAME: of which disk; --openmetrics alone can do without")
+    found = group.find(args.name)
+    if found.kind != "disk":
+        return _show_group(args, found)
     if args.count is not None and not args.watch:
         raise DeviceError("--count: how often --watch prints; there is no --watch")
     if args.reset:
@@ -92,8 +126,10 @@ def add_parsers(sub: Commands) -> None:
         f"  {DAVID} stats big\n  {DAVID} stats big --json | jq '.mem | add'\n"
         f"  {DAVID} stats big --reset && fio job.fio && {DAVID} stats big",
     )
-    parser.add_argument("name", metavar="NAME", type=name_arg)
+    parser.add_argument("name", metavar="NAME", type=name_arg, nargs="?", help="a disk, an array, or a pool")
     parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    parser.add_argument("--openmetrics", action="store_true",
+                        help="for Prometheus and others, of the whole life of NAME's disks, or of all disks")
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--reset", action="store_true", help="from now on show what was counted since now")
     part.add_argument("--since", metavar="FILE", help="what was counted since FILE, of an earlier --json")

@@ -18,7 +18,7 @@ from typing import Any
 from ..command import Commands, add
 from ..sizes import SECTOR, format_size, format_time
 from ..util import DAVID
-from . import baseline, dm, lateness, stats
+from . import baseline, dm, group, lateness, stats
 from .dm import DeviceError, need_disk, need_root
 from .parameters import name_arg
 from .show import seconds
@@ -146,15 +146,60 @@ def rows(wanted: list[str], interval: float, count: int | None) -> Iterator[list
         yield found
 
 
+def _group_rows(groups: list[group.Group], interval: float,
+                count: int | None) -> Iterator[list[dict[str, Any]]]:
+    """Samples of the disks of arrays and pools, each with one of all its disks before them. A disk that was
+    made again has no sample, and then there is none of all."""
+    last = {name: _look(name) for each in groups for name in each.disks}
+    while count is None or count > 0:
+        time.sleep(interval)
+        count = None if count is None else count - 1
+        now = {name: _look(name) for name in last}
+        found = []
+        for each in groups:
+            pairs = [(last[name], now[name]) for name in each.disks
+                     if last[name][:-2] == now[name][:-2]
+                     and last[name][-1].get("created") == now[name][-1].get("created")]
+            members = [sample(then[-1], after[-1], after[-2] - then[-2]) for then, after in pairs]
+            if each.kind != "disk" and len(pairs) == len(each.disks):
+                found.append(_of_all(each, pairs, members))
+            found += members
+        last = now
+        yield found
+
+
+def _of_all(each: group.Group, pairs: list[tuple[Look, Look]],
+            members: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the figures added up. Busy, and its parts, are means of the drives. If one disk's times are not to
+    be believed, these are not."""
+    before, after = (group.total(each.name, [look[-1] for look in looks], each.pools)
+                     for looks in zip(*pairs, strict=True))
+    row = sample(before, after, sum(now[-2] - then[-2] for then, now in pairs) // len(pairs))
+    row["busy"] /= len(pairs)
+    # Of drives that are busy at the same time part_shares() would count each other's time.
+    row["parts"] = {name: sum(one["parts"][name] for one in members) / len(members) for name in row["parts"]}
+    bad = [one for one in members if one["trustworthy"] is False]
+    if bad:
+        row["trustworthy"], row["verdict"] = False, f"{bad[0]['name']}: {bad[0]['verdict']}"
+    return row
+
+
+def _rows(args: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    groups = [group.find(name) for name in args.name]
+    if any(each.kind != "disk" for each in groups):
+        return _group_rows(groups, args.interval, args.count)
+    return rows(args.name, args.interval, args.count)
+
+
 def top(args: argparse.Namespace) -> int:
     need_root("top")
     if args.json:
-        for found in rows(args.name, args.interval, args.count):
+        for found in _rows(args):
             for row in found:
                 print(json.dumps(row), flush=True)
         return 0
     narrow, printed = is_narrow(), 0
-    for found in rows(args.name, args.interval, args.count):
+    for found in _rows(args):
         # Once a screen, which has 24 lines at least.
         if printed % 20 + len(found) > 20 or not printed:
             print(NARROW if narrow else HEADER)
@@ -173,7 +218,8 @@ def add_parsers(sub: Commands) -> None:
         "show what fake disks do now: rates, latency, queue, where the drive's time goes, lateness",
         f"  {DAVID} top\n  {DAVID} top big --interval 5 --json | tee run.jsonl",
     )
-    parser.add_argument("name", metavar="NAME", type=name_arg, nargs="*", help="(default: all disks)")
+    text = "disks, arrays and pools (default: all disks)"
+    parser.add_argument("name", metavar="NAME", type=name_arg, nargs="*", help=text)
     parser.add_argument("--interval", type=seconds, default=1, metavar="S", help="seconds (default 1)")
     parser.add_argument("--count", type=int, metavar="N", help="so many lines a disk, and no more")
     parser.add_argument("--json", action="store_true", help="a JSON object a line, for programs")

@@ -11,20 +11,67 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .. import build
 from ..command import Commands
+from ..sizes import SECTOR
 from ..util import UserError
 from . import classes, disksim, profile_bench, worth
 from .files import find, names, path_of
+from .profileword import REPEATED
 
 
 def call(*words: str) -> int:
     return subprocess.run([build.ensure("david-sim"), "profile", *words], check=False).returncode
 
 
-def cmd_list(_: argparse.Namespace) -> int:
+def parameters(profile: Path, options: Sequence[str] = ()) -> dict[str, str | list[str]]:
+    """All of a drive's parameters, by name, in david-sim's words; of those that stand many times a list."""
+    words = [word for option in options for word in ("--option", option)]
+    done = subprocess.run([build.ensure("david-sim"), "profile", "show", *words, "--", str(profile)],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(done.stderr.strip())
+    found: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        name, equals, value = line.partition(" = ")
+        if equals:
+            found.setdefault(name, []).append(value)
+    return {name: values if name in REPEATED else values[-1] for name, values in found.items()}
+
+
+def described(profile: str, options: Sequence[str] = ()) -> dict[str, Any]:
+    """For `profile show --json`: the file, and its parameters."""
+    path = find(profile)
+    return {"file": str(path), "parameters": parameters(path, options)}
+
+
+def listed() -> list[dict[str, Any]]:
+    """For `profile list --json`: the drives of profiles/. A speed and heads are a disk's alone."""
+    rows = []
+    for name in names():
+        path = path_of(name)
+        found = parameters(path)
+        sectors = str(found["capacity"]).removesuffix("sectors")
+        disk = found["kind"] == "disk"
+        rows.append({
+            "name": name,
+            "file": str(path),
+            "kind": found["kind"],
+            "capacity": int(sectors) * SECTOR,
+            "rpm": float(str(found["rpm"]).removesuffix("rpm")) if disk else None,
+            "heads": int(str(found["heads"])) if disk else None,
+        })
+    return rows
+
+
+def cmd_list(args: argparse.Namespace) -> int:
+    if args.json:
+        print(json.dumps(listed(), indent=2))
+        return 0
     words = [str(build.ensure("david-sim")), "profile", "list", *(str(path_of(name)) for name in names())]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     head, *lines = done.stdout.splitlines()
@@ -60,6 +107,9 @@ def cmd_class(args: argparse.Namespace) -> int:
 
 
 def cmd_show(args: argparse.Namespace) -> int:
+    if args.json:
+        print(json.dumps(described(args.profile, args.option), indent=2))
+        return 0
     options = [word for option in args.option for word in ("--option", option)]
     return call("show", *options, "--", str(find(args.profile)))
 
@@ -102,11 +152,13 @@ def add_parsers(sub: Commands) -> Commands:
         "measured; class: others of its class were; assumed: neither. x1.5: by these others a figure may be "
         f"1.5 times too large or too small; without it fewer than {worth.LEAST} others were measured, and "
         "nobody knows. 'david profile worth P' says more.")
+    one.add_argument("--json", action="store_true", help="as JSON, for programs")
     one.set_defaults(func=cmd_list)
     one = commands.add_parser("show", help="all parameters of a profile, those not given in it, too")
     one.add_argument("profile", metavar="P", help="a name in profiles/, or a file")
     one.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
                      help="replace a value; repeatable")
+    one.add_argument("--json", action="store_true", help="as JSON, for programs")
     one.set_defaults(func=cmd_show)
     one = commands.add_parser("import", help="make a profile of DiskSim's drive parameters",
                               description="Make a profile of a disk that DiskSim 4 describes (.parv, "
