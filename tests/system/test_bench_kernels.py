@@ -134,6 +134,16 @@ def test_a_tree_without_virtual_time_is_refused_where_the_question_wants_that(tm
     assert kernelwords.built("virtual", found.kernels, build=False) == found.kernels
 
 
+def test_the_newest_kernel_is_told_by_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernelwords.stock, "version", lambda name: {"newest": "7.3"}.get(name, name))
+    found = read(f'where = "uml"\nkernel = ["6.12", "newest"]\n{DISK}{WORK}', tmp_path)
+    found.kernels = kernelwords.built(found.where, found.kernels, build=False)
+    all_runs = runs.expand(found)
+    assert [run.variant for run in all_runs] == ["kernel 6.12", "kernel newest"]
+    assert all_runs[1].described["kernel"] == "7.3"
+    assert "uml-smp.config" in all_runs[1].described["parts"]["lab"]
+
+
 def test_a_tree_that_is_not_built_yet_is_listed_as_such(tmp_path: Path,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_kernel, "KERNELS", tmp_path / "cache")

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..lab import kernels as stock
 from ..lab import own_kernel, run
 from ..lab.lab import Lab
 from ..util import UserError
@@ -63,12 +64,13 @@ def check(where: str, name: str) -> None:
 
 
 def built(where: str, kernels: Iterable[Kernel], build: bool) -> list[Kernel]:
-    """The same, source trees by what was built of them. What is not built yet is built now, or stays as it
-    is. UserError if a kernel has no virtual time, and the question wants that."""
+    """The same, source trees by what was built of them, and `newest` by its version. What is not built yet
+    is built now, or stays as it is. UserError if a kernel has no virtual time, and the question wants it."""
     ready = own_kernel.resolve if build else own_kernel.known
     found = []
     for kernel in kernels:
-        name = ready(KIND[where], kernel.name) if own_kernel.is_own(kernel.name) else kernel.name
+        is_own = own_kernel.is_own(kernel.name)
+        name = ready(KIND[where], kernel.name) if is_own else stock.version(kernel.name)
         check(where, name)
         found.append(replace(kernel, name=name))
     return found
