@@ -820,6 +820,7 @@ def md_check(side: Side, rng: random.Random) -> None:
 
 @step("LVM: snapshot, and away")
 def lvm_snapshot(side: Side, rng: random.Random) -> None:
+    """The same is done where lvm refuses: the control of a fake disk on a disk is its copy, seen twice."""
     for number, name in enumerate(side.plan.layers):
         if name not in ("LVM linear", "LVM striped"):
             continue
@@ -827,7 +828,8 @@ def lvm_snapshot(side: Side, rng: random.Random) -> None:
         group = f"layer{number}0"
         with suppress(Failed):
             lvm("lvcreate", "-s", "-n", "snap", "-l", "20%FREE", f"{group}/a", disks=below)
-            work_a_little(side, rng)
+        work_a_little(side, rng)
+        with suppress(Failed):
             lvm("lvremove", "-f", f"{group}/snap", disks=below)
 
 
