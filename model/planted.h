@@ -16,6 +16,7 @@
  *	lookup	a read does not wait for its part of an SSD's map
  *	clock	a part of an SSD's map that was used again leaves memory as early
  *	shingle	a shingled drive's bands are never written whole
+ *	packet	a shingled drive ends a packet when nobody asks for room in that instant
  *	batch	mq-deadline's batches do not end
  *	starved	mq-deadline lets reads go first for ever
  *	front	mq-deadline does not merge to the front

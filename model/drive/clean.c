@@ -147,6 +147,17 @@ static u64 clean_now(struct drive *drive, u64 time)
 	return time;
 }
 
+static u32 waiting_runs(const struct drive *drive)
+{
+	return drive->writes ? drive->writes->runs.nr : 0;
+}
+
+bool clean_packet_goes_on(const struct drive *drive)
+{
+	return drive->packet.left && drive->packet.end == drive->media_free && drive->writes &&
+	       !MODEL_PLANTED(packet);
+}
+
 u32 clean_place(struct drive *drive, u64 sector, u64 sectors, u64 *at, u64 *time)
 {
 	const struct profile *profile = drive->profile;
@@ -158,7 +169,7 @@ u32 clean_place(struct drive *drive, u64 sector, u64 sectors, u64 *at, u64 *time
 	while (!(room = shingle_room(shingle)))
 		*time = clean_now(drive, *time);
 	if (*time != packet->end || !packet->left) {
-		packet->left = profile->media_cache_packet;
+		packet->left = min(profile->media_cache_packet, waiting_runs(drive) + 1);
 		*time += profile->media_cache_overhead;
 	}
 	sectors = min_t(u64, sectors, room);

@@ -141,6 +141,14 @@ static u64 destage_unfinished(const struct drive *drive)
 	return drive->writes && segment->end == drive->last_write ? rest : 0;
 }
 
+/* When a run can be begun that @now is asked for. Those of a packet follow on one another. */
+static u64 free_at(const struct drive *drive, u64 now)
+{
+	if (drive->media.shingle && clean_packet_goes_on(drive))
+		return drive->media_free;
+	return max(now, drive->media_free);
+}
+
 /* Write the run's next stretch, without what can wait. */
 static void advance_run(struct drive *drive)
 {
@@ -158,7 +166,7 @@ void destage_segment(struct drive *drive, struct segment *segment, u64 left, u64
 	if (drive->destage.segment != segment) {
 		destage_finish(drive);
 		readahead_stop(drive, now);
-		destage_start(drive, segment, max(now, drive->media_free));
+		destage_start(drive, segment, free_at(drive, now));
 	}
 	while (segment->dirty > left)
 		destage_step(drive, left);
@@ -220,7 +228,7 @@ void destage_some(struct drive *drive, u64 now)
 
 	if (!segment) {
 		readahead_stop(drive, now);
-		now = max(now, drive->media_free);
+		now = free_at(drive, now);
 		segment = destage_choose(drive, now);
 		if (!segment)
 			return;
@@ -275,7 +283,7 @@ void destage_advance(struct drive *drive, u64 now)
 		start = drive->last_end + profile->destage_idle;
 		if (drive->writes && write_buffer_pressed(drive->writes))
 			start = drive->pressed;
-		start = max(start, drive->media_free);
+		start = free_at(drive, start);
 		if (start >= now)
 			return;
 		segment = destage_choose(drive, start);

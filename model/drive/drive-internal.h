@@ -269,6 +269,8 @@ struct segment *destage_choose(struct drive *drive, u64 now);
  */
 u32 clean_place(struct drive *drive, u64 sector, u64 sectors, u64 *at, u64 *time);
 void clean_wrote(struct drive *drive, u64 end);
+/* Are there runs that the packet was begun for, and is the head where they are written? */
+bool clean_packet_goes_on(const struct drive *drive);
 /* @band is written again, or is about to have more in the media cache: begin it anew later. */
 void clean_abandon(struct drive *drive, u32 band);
 /* Clean while the drive is idle, until @now; what has begun is finished. */
