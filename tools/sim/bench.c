@@ -162,6 +162,27 @@ static int bench_arguments(int argc, char **argv, struct arguments *args)
 	return 0;
 }
 
+/* In which an SSD is when a job begins: enum profile_precondition */
+static const struct {
+	const char *name, *means;
+} states[] = {
+	[PRECONDITION_FRESH] = { "fresh", "never written, so a read finds nothing on flash" },
+	[PRECONDITION_SEQUENTIAL] = { "sequential", "written in order" },
+	[PRECONDITION_RANDOM] = { "random", "overwritten at random" },
+};
+
+/* Print the drive's name, and what has been written to its flash. */
+static void print_state(const struct profile *p)
+{
+	printf("%s", p->name);
+	if (p->kind == DRIVE_SSD)
+		printf(", precondition=%s: %s", states[p->precondition].name,
+		       states[p->precondition].means);
+	if (p->kind == DRIVE_SSD && p->precondition && p->precondition_fill < 1000)
+		printf(", %g %% of it", p->precondition_fill / 10.0);
+	printf("\n\n");
+}
+
 /* Print what formulas need to predict a drive's figures. */
 static void print_drive(const struct profile *p)
 {
@@ -183,8 +204,11 @@ static void print_drive(const struct profile *p)
 	printf("\"drops_requested\": %s, \"segments\": %u, \"cache_bytes\": %llu, ",
 	       p->drop_requested ? "true" : "false", p->segments,
 	       (unsigned long long)p->segments * p->segment_sectors * 512);
-	printf("\"readahead_bytes\": %llu, \"ncq_depth\": %u},\n",
+	printf("\"readahead_bytes\": %llu, \"ncq_depth\": %u,\n  ",
 	       (p->readahead_max ?: p->segment_sectors) * 512ULL, p->ncq_depth);
+	printf("\"logical_block\": %u, \"precondition\": \"%s\", \"precondition_fill\": %.3f},\n",
+	       p->logical_block, p->kind == DRIVE_SSD ? states[p->precondition].name : "",
+	       p->kind == DRIVE_SSD && p->precondition ? p->precondition_fill / 1e3 : 0);
 }
 
 static void print_json_head(const struct profile *profile)
@@ -544,8 +568,10 @@ static int run_jobs(struct arguments *args, const struct profile *profile)
 	if (args->json)
 		print_json_head(profile);
 	else
-		printf("%s\n\n%10s %10s %12s %12s %12s %6s  job\n", profile->name, "per s", "MB/s",
-		       "mean us", "p99 us", "max us", "hit %");
+		print_state(profile);
+	if (!args->json)
+		printf("%10s %10s %12s %12s %12s %6s  job\n", "per s", "MB/s", "mean us", "p99 us",
+		       "max us", "hit %");
 	for (i = 0; i < args->jobs.nr && !r; i++)
 		r = run_job(args, profile, &whole, &jobs[i], before, &flash, !i);
 	if (args->json)

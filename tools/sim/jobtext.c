@@ -348,6 +348,29 @@ static int settle(struct job_part *part, const struct where *where, const struct
 	return 0;
 }
 
+/* A drive refuses what is no whole number of its logical blocks, and so does its host. */
+static int job_blocks(const struct job_part *part, const struct profile *profile, char *why)
+{
+	const struct {
+		const char *name;
+		u64 sectors;
+	} of[] = {
+		{ "size", part->sectors }, { "gap", part->gap }, { "align", part->align },
+		{ "offset", part->offset }, { "at", part->start },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		if (of[i].sectors * 512 % profile->logical_block == 0)
+			continue;
+		snprintf(why, JOB_WHY,
+			 "'%s': %llu bytes, and the drive refuses what is no whole number of its logical blocks of %u",
+			 of[i].name, of[i].sectors * 512ULL, profile->logical_block);
+		return -1;
+	}
+	return 0;
+}
+
 /* A word that is not empty. */
 static int parse_word(struct job *job, struct given *given, struct where *where, char *text,
 		      char *why)
@@ -385,7 +408,7 @@ static int parse_part(struct job *job, struct given *given, char *text,
 		if (*word && parse_word(job, given, &where, word, why))
 			return -1;
 	job->nr_parts++;
-	return settle(part, &where, profile, why);
+	return settle(part, &where, profile, why) ?: job_blocks(part, profile, why);
 }
 
 int job_parse(struct job *job, const char *text, const struct profile *profile, char why[JOB_WHY])

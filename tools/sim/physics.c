@@ -120,6 +120,17 @@ static u32 least_count(const struct job_part *part)
 	return part->order == JOB_RANDOM ? RANDOM_LEAST : 100;
 }
 
+/* A drive refuses what is no whole number of its logical blocks. */
+static void logical_blocks(struct job_part *part, const struct profile *profile)
+{
+	u32 block = profile->logical_block / 512;
+
+	part->sectors = DIV_ROUND_UP(part->sectors, block) * block;
+	part->gap -= part->gap % block;
+	part->align = DIV_ROUND_UP(part->align, block) * block;
+	part->offset -= part->offset % block;
+}
+
 /* Jobs are never async: the host's plug delays requests, and the rules are about the drive. */
 static void random_job(struct physics *ph, struct job *job)
 {
@@ -152,6 +163,7 @@ static void random_job(struct physics *ph, struct job *job)
 	part->fua = part->writes && one_in(ph, 20);
 	if (one_in(ph, 8))
 		cut_caches(job, true);
+	logical_blocks(part, &ph->profile);
 	physics_random_place(ph, part);
 	/* Long enough to make start and end negligible, short enough to run thousands. */
 	job->count = min(max((64u << 11) / part->sectors, least_count(part)), 1500u);
@@ -326,6 +338,7 @@ static bool simpler(struct job *job, const struct profile *profile, u32 step)
 	default:
 		return false;
 	}
+	logical_blocks(part, profile);
 	return memcmp(&before, job, sizeof(before));
 }
 

@@ -246,6 +246,11 @@ def flat(prefix: str, values: dict[str, Any]) -> dict[str, Any]:
     return {f"{prefix}.{name}": value for name, value in values.items()}
 
 
+def fill(told: dict[str, Any]) -> float:
+    """The share of an SSD that was written before."""
+    return told["precondition_fill"] if told["kind"] == "ssd" and told["precondition"] != "fresh" else 0
+
+
 def head(asked: Asked, job: str, doc: dict[str, Any]) -> dict[str, Any]:
     """What the document has of the drive, and of what was asked for. The words as they were read are asked
     for again: they must be those of the same job."""
@@ -267,7 +272,9 @@ def head(asked: Asked, job: str, doc: dict[str, Any]) -> dict[str, Any]:
         "segments": told["segments"] if disk else 0,
         "cache_bytes": told["segments"] * told["segment_sectors"] * 512 if disk else 0,
         "readahead_bytes": (told["readahead_max"] or told["segment_sectors"]) * 512 if disk else 0,
-        "ncq_depth": told["ncq_depth"],
+        "ncq_depth": told["ncq_depth"], "logical_block": told["logical_block"],
+        "precondition": told["precondition"] if told["kind"] == "ssd" else "",
+        "precondition_fill": printed(fill(told), 3),
     }
     drive |= flat("overhead_us", {
         name: printed((told["overhead"] + told[f"overhead_{kind}"]) / 1e3 if disk else 0, 3)

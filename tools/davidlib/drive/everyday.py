@@ -528,7 +528,7 @@ def _aligned(drive: dict[str, Any]) -> list[Row]:
     source = "no difference: blocks of 512 bytes"
     if partial:
         source = "the old block is read, a revolution later the new one written"
-    return [
+    rows = [
         Row(
             "alignment",
             "write 4 KiB a sector off, no cache",
@@ -582,6 +582,8 @@ def _aligned(drive: dict[str, Any]) -> list[Row]:
             above=6,
         ),
     ]
+    # What is no whole number of logical blocks is refused.
+    return rows if drive["logical_block"] == 512 else [row for row in rows if "=512" not in row.words]
 
 
 def rows_for(drive: dict[str, Any], figures: list[Row] | None = None) -> list[Row]:
