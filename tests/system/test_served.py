@@ -237,6 +237,7 @@ def test_each_drive_serves_by_itself_and_in_each_array() -> None:
 
 SPC = "".join(f"0,{n * 8},4096,{'RW'[n % 2]},{n / 50}\n" for n in range(100))
 TIMED = "".join(f"{n * 1000},h,0,{('Read', 'Write')[n % 2]},{n * 4096},4096,500\n" for n in range(100))
+TWO = TIMED + "".join(f"{n * 1000},h,1,Read,{n * 4096},4096,500\n" for n in range(100))
 
 
 @pytest.mark.parametrize(
@@ -250,6 +251,8 @@ TIMED = "".join(f"{n * 1000},h,0,{('Read', 'Write')[n % 2]},{n * 4096},4096,500\
         (f"9,h,0,Read,{1 << 60},4096,5\n", (), 1, "no request lies on the disk"),
         (TIMED + "9,h,1,Read,0,4096,5\n", (), 1, r"--device: /h/0 \(100 requests\), /h/1 \(1 requests\)"),
         (TIMED + "9,h,1,Read,0,4096,5\n", ("--device", "/h/0"), 0, "^$"),
+        (TWO + "x\n", ("--device", "/h/0"), 0, "1 of 201 requests, 0.5 %, not understood: as line 201, 'x'"),
+        (TWO + "x\n" * 2, ("--device", "/h/0"), 2, r"2 % of 102 .* \(2 left out, of whichever device\)"),
         (SPC, (), 0, "no closed loop without --depth N"),
         (SPC, ("--depth", "4"), 0, "^$"),
         (SPC, ("--loop", "closed"), 1, "no closed loop without --depth N"),

@@ -37,6 +37,7 @@ class Trace:
     requests: list[Block]
     account: Account
     timed: bool
+    every: blocks.Blocks  # of all devices
     sectors: int | None = None  # of the disk that was recorded
     profile: str | None = None  # in one word
     depths: list[int] | None = field(default=None)
@@ -71,7 +72,7 @@ class Trace:
 def load(path: str, kind: str | None, device: str | None) -> Trace:
     kind, found = blocks.load(Path(path), kind)
     name = blocks.choose(Path(path), found, device)
-    trace = Trace(Path(path), kind, name, found.of(name), found.account, found.timed)
+    trace = Trace(Path(path), kind, name, found.of(name), found.account, found.timed, found)
     if not {READ, WRITE} & trace.counted().keys():
         raise UserError(f"{path}: no read and no write of {name} in it")
     if kind == "recording":
@@ -169,10 +170,10 @@ def serve(trace: Trace, way: Way) -> dict[str, Any]:
 
 def doubts(trace: Trace, found: dict[str, Any]) -> int:
     """Says what is missing of the trace; the exit status."""
-    for line in trace.account.as_text(str(trace.path), Taken(len(trace.requests)), "requests")[1:]:
+    for line in trace.account.as_text(str(trace.path), Taken(len(trace.every)), "requests")[1:]:
         say(line)
-    missing = {"left out": sum(kind.count for kind in trace.account.left_out.values())}
-    whole = len(trace.requests) + missing["left out"]
+    missing = trace.every.left_out()
+    whole = len(trace.requests) + sum(missing.values())
     worst = status(str(trace.path), Losses(missing, whole), unit="requests")
     pages = sum(
         (block.sector + block.sectors + 7) // 8 - block.sector // 8

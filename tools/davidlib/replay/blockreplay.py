@@ -225,11 +225,11 @@ def replay(path: Path, place: Path, way: Way, out: str | None) -> int:
     say(f"{asked}, {way.timing}: {result['per_s']:.1f} a second, {times}")
     if out:
         Path(out).write_text(json.dumps(result, indent=1) + "\n")
-    for line in found.account.as_text(str(path), Taken(len(every)), "requests")[1:]:
+    for line in found.account.as_text(str(path), Taken(len(found)), "requests")[1:]:
         say(line)
-    missing = {"left out": sum(kind.count for kind in found.account.left_out.values())}
+    missing = found.left_out()
+    whole = len(every) + sum(missing.values())
     missing["beyond the end"] = len(every) - len(requests)
-    whole = len(every) + missing["left out"]
     worst = status(str(path), Losses(missing, whole), unit="requests")
     late = Losses({f"by up to {result['late_max_us']:.0f} us": result["late"]}, len(requests))
     said = "were sent late by more than a sixteenth of their time"

@@ -85,6 +85,11 @@ class Blocks(Sink):
     def __len__(self) -> int:
         return len(self._kept) // 7
 
+    def left_out(self) -> dict[str, int]:
+        """How many requests, as losses are named. Which device's they are no line says: all may be one's."""
+        count = sum(kind.count for kind in self.account.left_out.values())
+        return {"left out" if len(self.devices) < 2 else "left out, of whichever device": count}
+
     def by_device(self) -> Counter[str]:
         return Counter(self.devices[number] for number in self._kept[2::7])
 
