@@ -11,6 +11,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..sizes import size_arg, time_arg
 from ..trace import blocks, disks
 from ..trace.figures import open_trace
 from ..util import FAILED, NOT_BELIEVABLE, UserError, say
-from . import blockreplay, compare, comparison, programs, snapshot, target
+from . import background, blockreplay, compare, comparison, programs, snapshot, target
 
 ORDERS = ("root", "temporal", "fs", "minimal", "single", "none")
 KERNEL = ("vm.dirty_ratio", "vm.dirty_background_ratio", "vm.dirty_expire_centisecs")
@@ -213,36 +214,37 @@ def _replay(args: argparse.Namespace) -> int:
     target.check_empty(place)
     runs: list[dict[str, Any]] = []
     status = 0
-    for run in beginnings(args, workload, place):
-        if args.cold:
-            target.make_cold(place)
-        name, before = disk_of(place), disks.counts()
-        figures = programs.run(workload, place, _options(args, run))
-        if not run:
-            say(f"{workload}: {_in_workload(figures['trace-calls'], figures['not-in-workload'])}")
-            missing = {key: figures["not-in-workload"].get(key, 0) for key in (*LEFT_OUT, "missing")}
-            status = losses.status(str(workload), losses.Losses(missing, figures["trace-calls"]))
-        asked = disks.between(before, disks.counts()).get(name) if name else None
-        if name:
-            figures["disk"] = dict(zip(disks.FIELDS, asked or [0] * len(disks.FIELDS), strict=True))
-        say(f"run {run + 1}: {_line(figures)}")
-        for different in figures["differences"][:5] if not run else []:
-            say("record {record}: {call} gave {got}, in the original {expected}".format(**different))
-        runs.append(figures)
-        same = _differing(run, figures, args.on_mismatch == "ignore")
-        status = max(status, same, _stalled(run, figures, workload), _short(run, figures))
-    result = {
-        "kind": "replay",
-        "cold": args.cold,
-        "environment": environment(place),
-        "options": {
-            "add-delay": args.add_delay,
-            "ballast": args.ballast,
-            "shuffle": args.shuffle,
-            "fifo": args.fifo,
-        },
-        "runs": runs,
-    }
+    with background.turned_off(place) if args.cold else nullcontext():
+        for run in beginnings(args, workload, place):
+            if args.cold:
+                target.make_cold(place)
+            name, before = disk_of(place), disks.counts()
+            figures = programs.run(workload, place, _options(args, run))
+            if not run:
+                say(f"{workload}: {_in_workload(figures['trace-calls'], figures['not-in-workload'])}")
+                missing = {key: figures["not-in-workload"].get(key, 0) for key in (*LEFT_OUT, "missing")}
+                status = losses.status(str(workload), losses.Losses(missing, figures["trace-calls"]))
+            asked = disks.between(before, disks.counts()).get(name) if name else None
+            if name:
+                figures["disk"] = dict(zip(disks.FIELDS, asked or [0] * len(disks.FIELDS), strict=True))
+            say(f"run {run + 1}: {_line(figures)}")
+            for different in figures["differences"][:5] if not run else []:
+                say("record {record}: {call} gave {got}, in the original {expected}".format(**different))
+            runs.append(figures)
+            same = _differing(run, figures, args.on_mismatch == "ignore")
+            status = max(status, same, _stalled(run, figures, workload), _short(run, figures))
+        result = {
+            "kind": "replay",
+            "cold": args.cold,
+            "environment": environment(place),
+            "options": {
+                "add-delay": args.add_delay,
+                "ballast": args.ballast,
+                "shuffle": args.shuffle,
+                "fifo": args.fifo,
+            },
+            "runs": runs,
+        }
     if args.out:
         Path(args.out).write_text(json.dumps(result, indent=1) + "\n")
     if any(run["stopped"] for run in runs):

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from ..util import UserError
+from . import background
 
 KEPT = "lost+found"  # mkfs makes it
 IDLE = 1.0  # so many seconds without a request: the disk is idle
@@ -52,9 +53,7 @@ def wait_until_idle(target: Path) -> None:
         if now != before:
             before, since = now, time.monotonic()
         if time.monotonic() > limit:
-            raise UserError(
-                f"the disk of {target} is still busy after {PATIENCE:.0f} s; --cold cannot begin"
-            )
+            raise background.complaint(target, PATIENCE)
 
 
 def make_cold(target: Path) -> None:
