@@ -6,13 +6,16 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from davidlib import build
-from helpers.ordercases import EXCL, RW, Trace, at
+from davidlib.trace import tracefile
+from helpers import compiledfile
+from helpers.ordercases import EXCL, HERE, RW, Trace, at
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
@@ -180,3 +183,77 @@ def test_what_a_look_has_seen_of_a_call_under_way_counts_once(tmp_path: Path) ->
     database = sqlite3.connect(tmp_path / "t.db")
     files = database.execute("SELECT ino, size, links, removed FROM file WHERE ino ORDER BY ino").fetchall()
     assert files == [(7, 9100, 1, 0), (8, 60, 1, 0), (9, 30, 1, 0), (10, 0, 1, 0)]
+
+
+def variants(args: str) -> list[list[int]]:
+    """Of arguments: a descriptor of a file, or of a pipe's end; names begin at the working directory."""
+    return [
+        [HERE if letter in "dD" else fd if letter == "f" else other for letter in args]
+        for fd in (3, 5, 6)
+        for other in (0, 1)
+    ]
+
+
+SPECIAL = {"MMAP": [0, 1, 1, 1, 3, 0], "CLOSERANGE": [3, 6, 0]}  # by effect: arguments
+RETURN_NOTHING = "PAIR PAIR4 EXEC BIND MKDIR FORK VFORK CLONE CLONE3 CLOSE WAIT".split()
+
+
+def one_of_each(trace: Trace, calls: dict[int, list[str]]) -> dict[int, str]:
+    """Each by processes of their own, which have a file and a pipe's ends. By event: the call's name."""
+    trace.open(at(1, 1, 1.5), 3, "f", EXCL | RW, ino=9)
+    trace.call(at(1, 2, 2.5), "pipe", 0, 0, blobs=[(tracefile.FDS, struct.pack("<II", 5, 6))])
+    time, tid, events = 3.0, 100, {}
+    for name, _, args, effect, makes, _ in calls.values():
+        args = "" if args == "-" else args
+        for values in variants(args):
+            trace.thread(tid, flags=0, when=time)
+            paths = tuple(f"{letter}{tid}" for letter in "pP" if letter in args)
+            values = SPECIAL.get(effect, values)
+            blobs = [(tracefile.FDS, struct.pack("<II", 10, 11))] if "r" in args else []
+            blobs += [(tracefile.HOW, struct.pack("<3Q", 0, 0, 0))] if "h" in args else []
+            blobs += [(tracefile.MESSAGES, struct.pack("<I", 1))] if "mmsg" in name else []
+            if effect == "BIND" or name == "open_by_handle_at":  # the tracer says which name it is
+                paths = (f"p{tid}",)
+            result = 1 if makes == "none" or effect in ("READ", "RECVMMSG") else 7
+            if effect in RETURN_NOTHING:
+                result = 0
+            who = at(tid, time + 0.1, time + 0.2)
+            events[trace.call(who, name, result, *values, paths=paths, blobs=blobs)] = name
+            trace.exit(tid, time + 0.3)
+            time, tid = time + 1, tid + 1
+    return events
+
+
+def compiled(calls: dict[int, list[str]], tmp_path: Path) -> tuple[set[str], dict[str, int]]:
+    """Which of the calls become calls of a replay, and how many calls have which reason not to."""
+    trace = Trace()
+    events = one_of_each(trace, calls)
+    trace.finish(tmp_path / "t.db")
+    words = [build.ensure("david-compile"), "--stats", tmp_path / "t.db", tmp_path / "t.wl"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    commands = [one for thread in compiledfile.load(tmp_path / "t.wl") for one in thread]
+    # What close_range closes are commands that the compiler makes up.
+    made = [
+        one
+        for one in commands
+        if one["op"] != "NONE" and (not one["flags"] & MADE_UP or events.get(one["event"]) == "close_range")
+    ]
+    (tmp_path / "t.db").unlink()
+    counts = {key: int(value) for key, value in map(str.split, said.splitlines())}
+    return {events[one["event"]] for one in made if one["event"] in events}, counts
+
+
+MADE_UP = 1  # tools/calls/workload.h
+
+
+def test_the_compiler_does_with_each_call_what_the_table_says(tmp_path: Path) -> None:
+    """What is done again, what is at most an order, what is left out and counted."""
+    calls = {nr: row for nr, row in table().items() if row[0] not in ("exit", "exit_group")}
+    by_replay = {
+        kind: {nr: row for nr, row in calls.items() if row[5] == kind} for kind in ("done", "order", "out")
+    }
+    done, _ = compiled(by_replay["done"], tmp_path)
+    assert sorted({row[0] for row in by_replay["done"].values()} - done) == []
+    for kind, never in (("order", ("not-replayed", "elsewhere", "unknown")), ("out", ("only-in-order",))):
+        made, counts = compiled(by_replay[kind], tmp_path)
+        assert (kind, made, [counts[key] for key in never]) == (kind, set(), [0] * len(never))
