@@ -38,6 +38,7 @@ kind = "random-write"
 operations = {OPERATIONS}
 """
 MEMORY = 64 << 20
+TIMES = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map", "fault")
 
 
 def rows(top: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -66,7 +67,17 @@ def second(one: dict[str, Any]) -> dict[str, Any]:
     assert written == OPERATIONS * SIZE * writes and disk["sectors"]["read"] == OPERATIONS * SIZE // 512 * (
         not writes
     )
+    asked, last = OPERATIONS + writes, result["samples"][-1]
+    at = result["columns"].index
     return {
+        "requests_per_op": OPERATIONS / asked,
+        "flushes_per_op": writes / asked,
+        "disk_read_bytes_per_op": OPERATIONS * SIZE * (not writes) / asked,
+        "disk_written_bytes_per_op": OPERATIONS * SIZE * writes / asked,
+        **{f"{part}_ns_per_op": last[at(f"{part}_ns")] / asked for part in TIMES},
+        "queue_wait_ns_per_op": 0,
+        "metadata_share": None,
+        "moved_share": None,  # nothing came to the flash: the buffer took it
         "variant": run["variant"],
         "workload": kind,
         "profile": "samsung-pm883",

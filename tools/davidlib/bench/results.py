@@ -29,7 +29,7 @@ from typing import Any
 from ..drive import profile_bench, worth
 from ..util import TREE, VERSION, UserError, reason_of, write_whole
 from ..workload.record import QUANTILES
-from . import lock, parts, spec
+from . import costs, lock, parts, spec
 from .runs import Run
 
 # Of a run's result, what a table has one column for.
@@ -38,7 +38,7 @@ FIGURES = ("seconds", "operations", "operations_per_s", "megabytes_per_s", "read
 PARTS = ("profile_digest", "model", "classifier", "module", "lab", "code")
 COLUMNS = ("id", "variant", "workload", "profile", "file_system", "seed", *FIGURES, "store_bytes",
            "memory_bytes", "trustworthy", "verdict", "wrong", "doubts", "touched", "stroked",
-           "drive", *PARTS, "kernel", "versions", "factors", "latency", "worth")
+           "drive", *PARTS, "kernel", "versions", "factors", "latency", "worth", *costs.COLUMNS)
 # Of the directory: 1 had no factors. Older ones are read, newer ones refused.
 FORMAT = 2
 
@@ -271,6 +271,7 @@ def columns(one: dict[str, Any]) -> list[Any]:
         *reached(result),
         *(one["drive"], *_digests(one), kernel_of(one), said_versions(one)),
         *(json.dumps(run["factors"]), json.dumps(_latency(result)), json.dumps(one.get("worth", {}))),
+        *costs.of(result).values(),
     ]
 
 

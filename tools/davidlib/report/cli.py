@@ -13,7 +13,7 @@ from ..bench.metrics import METRICS
 from ..bench.results import Results
 from ..command import Commands
 from ..util import DAVID, MISSED, NOT_BELIEVABLE, UserError, write_whole
-from . import answer, compare, crossings, origin, thresholds, trust
+from . import answer, compare, crossings, origin, thresholds, trust, why
 
 
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -47,8 +47,8 @@ def compared(args: argparse.Namespace) -> int:
     _, _, old, asked_before, _ = load(Path(args.result))
     found, _, new, asked, _ = load(Path(args.new))
     metric = args.metric or found.metric
-    if why := spec.refuse_metric(found, metric):
-        raise UserError(f"{args.new}: {why}")
+    if wrong := spec.refuse_metric(found, metric):
+        raise UserError(f"{args.new}: {wrong}")
     changes = compare.changes(old, new, metric, args.tolerance)
     for line in (*changes, *compare.alone(old, new)):
         print(line)
@@ -76,8 +76,8 @@ def report(args: argparse.Namespace) -> int:
         raise UserError("report: --tolerance is about OLD NEW")
     found, text, runs, asked, environment = load(top)
     metric = args.metric or found.metric
-    if why := spec.refuse_metric(found, metric):
-        raise UserError(f"{top}: {why}")
+    if wrong := spec.refuse_metric(found, metric):
+        raise UserError(f"{top}: {wrong}")
     prepare.become()
     # Not before: they are not in Debian's Python.
     from . import export, page
@@ -98,6 +98,8 @@ def report(args: argparse.Namespace) -> int:
             print(f"  in doubt: {doubt}")
     for line in answer.depends(runs, metric) + crossings.sentences(runs, metric):
         print(line)
+    for line in why.sentences(runs, metric) if why.known(runs) else []:
+        print(f"  why: {line}")
     for line in trust.sentences(runs, metric):
         print(f"  {line}")
     if alone := answer.lonely(runs, metric):

@@ -166,6 +166,12 @@ def ratio(one: dict[int, float], other: dict[int, float]) -> Estimate | None:
     return Estimate(math.exp(logs.mean), ends[0], ends[1], logs.count)
 
 
+def difference(one: dict[int, float], other: dict[int, float]) -> Estimate | None:
+    """How much more the one is than the other, by the seeds that both have; None without any."""
+    seeds = sorted(one.keys() & other.keys())
+    return _student([one[seed] - other[seed] for seed in seeds]) if seeds else None
+
+
 def ranking(variants: dict[str, dict[int, float]], metric: str) -> list[str]:
     """Variants, the best first."""
     best_first = METRICS[metric].more_is_better

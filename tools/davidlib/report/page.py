@@ -12,7 +12,7 @@ from typing import Any
 from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from ..bench.results import reached
-from . import answer, factors, figures, origin, plots, script, theme, trust
+from . import answer, factors, figures, origin, plots, script, theme, trust, why
 from .charts import Drawing
 
 STYLE = Path(__file__).with_name("page.css").read_text()
@@ -94,6 +94,19 @@ def _runs(runs: list[dict[str, Any]]) -> str:
             ". ".join(doubt["text"] for doubt in result["doubts"]) or "none",
         ])
     return table_of(head, rows)
+
+
+def _why(runs: list[dict[str, Any]], metric: str) -> str:
+    """What an operation costs; nothing of runs that an older dm-david made, which have no such figures."""
+    if not why.known(runs):
+        return ""
+    said = "".join(f"<p>{escape(text)}</p>" for text in why.sentences(runs, metric))
+    return (f"<h2>Why: what an operation costs</h2>{said}{table_of(why.head(runs), why.rows(runs))}"
+            "<p>Means over seeds, of the measured span: what the disk was sent, and what its time went to, "
+            "divided by the operations. Of two variants the sentences have what differs by the largest "
+            "factor of what is sent, and by the most time; nothing of which the seeds leave it open. "
+            "Metadata: of the blocks that were written, those that are no content of files; what a journal "
+            "wrote is among them. Moved: by collection, of the pages of flash that were written.</p>")
 
 
 def drawn(drawings: Iterable[Drawing], number: int, section: int) -> str:
@@ -180,7 +193,7 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         "<p>Touched: the bytes of the disk that were asked for, each once. Stroked: from the first to the "
         "last, without metadata and the few that lie far from the others. "
         f"{'. '.join(map(escape, answer.reach(runs)))}.</p>"
-        f"{places}<h2>Runs</h2>{_runs(runs)}"
+        f"{_why(runs, metric)}{places}<h2>Runs</h2>{_runs(runs)}"
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
         "<h2>Again</h2><p>With this in a file SPEC.toml, <code>tools/david bench SPEC.toml</code> does the "
         f"same.</p><pre>{escape(spec)}</pre>{origin_of(runs)}"

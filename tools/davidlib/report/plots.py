@@ -10,7 +10,7 @@ from typing import Any
 
 import altair as alt
 
-from ..bench import samples
+from ..bench import costs, samples
 from ..bench.metrics import METRICS
 from ..workload.record import QUANTILES
 from . import charts, factors, figures, theme
@@ -302,44 +302,52 @@ def _shares(one: dict[str, Any]) -> dict[str, float]:
     return samples.part_shares(result["columns"], result["samples"][-1], members)
 
 
+def _bars(heading: str, x: Axis, names: list[str], parts: list[str], rows: list[dict[str, Any]]) -> Drawing:
+    """A bar for each variant, of parts."""
+    down = charts.ROW // 4
+    tooltip = [
+        alt.Tooltip("name:N", title="variant"),
+        alt.Tooltip("series:N", title="busy with"),
+        alt.Tooltip("y:Q", title=x.title, format=".3~r"),
+    ]
+    bars = charts.base().transform_calculate(part=f"indexof({parts!r}, datum.series)")
+    bars = bars.mark_bar(size=14, yOffset=down, clip=True, stroke=theme.CARD, strokeWidth=1).encode(
+        x=alt.X("y:Q", stack="zero", axis=x.across(), scale=x.scale()),
+        y=charts.row_axis(names),
+        color=charts.colour(parts, "bar"),
+        order=alt.Order("part:O"),
+        tooltip=tooltip,
+    )
+    chart = alt.layer(bars, charts.named_rows(names, alt.Chart(charts.DATA)))
+    said = f"A bar for each variant, of parts of its time: {', '.join(parts)}; {x.title}."
+    return Drawing(
+        heading, f"{said} {_count(names)}; of each the first seed.",
+        charts.facets({"": chart.properties(height=charts.ROW * len(names))}),
+        {"name": "variant", "series": "busy with", "y": x.title}, rows, parts, mark="bar")
+
+
 def where_time_went(runs: Runs) -> Drawing:
     """Shares of the run's time; the rest is a drive without a command."""
     found = {one["run"]["variant"]: _shares(one) for one in firsts(runs)}
     parts = [part for part in PARTS if any(shares[part] for shares in found.values())]
-    rows = [
-        {"name": name, "series": part, "y": charts.figure(100 * shares[part])}
-        for name, shares in found.items()
-        for part in parts
-    ]
-    x = Axis("share of the run's time, %", low=0, high=100)
-    down, names = charts.ROW // 4, list(found)
-    bars = (
-        charts.base()
-        .mark_bar(size=14, yOffset=down, clip=True, stroke=theme.CARD, strokeWidth=1)
-        .encode(
-            x=alt.X("y:Q", stack="zero", axis=x.across(), scale=x.scale()),
-            y=charts.row_axis(names),
-            color=charts.colour(parts, "bar"),
-            order=alt.Order("part:O"),
-            tooltip=[
-                alt.Tooltip("name:N", title="variant"),
-                alt.Tooltip("series:N", title="busy with"),
-                alt.Tooltip("y:Q", title=x.title, format=".3~r"),
-            ],
-        )
-        .transform_calculate(part=f"indexof({parts!r}, datum.series)")
-    )
-    chart = alt.layer(bars, charts.named_rows(names, alt.Chart(charts.DATA)))
-    return Drawing(
-        "Where the drive's time went",
-        f"A bar for each variant, of the parts of its time: {', '.join(parts) or 'none'}. "
-        f"{_count(names)}; of each the first seed.",
-        charts.facets({"": chart.properties(height=charts.ROW * len(names))}),
-        {"name": "variant", "series": "busy with", "y": x.title},
-        rows,
-        parts,
-        mark="bar",
-    )
+    rows = [{"name": name, "series": part, "y": charts.figure(100 * shares[part])}
+            for name, shares in found.items() for part in parts]
+    axis = Axis("share of the run's time, %", low=0, high=100)
+    return _bars("Where the drive's time went", axis, list(found), parts, rows)
+
+
+def cost(runs: Runs) -> Drawing:
+    """What an operation of each takes of the drive's time; all parts of commands that went on at once."""
+    found = {one["run"]["variant"]: costs.of(one["result"]) for one in firsts(runs)}
+    times = {part: {name: (each[f"{part}_ns_per_op"] or 0) / 1e6 for name, each in found.items()}
+             for part in PARTS}
+    parts = [part for part in PARTS if any(times[part].values())]
+    rows = [{"name": name, "series": part, "y": charts.figure(times[part][name])}
+            for name in found for part in parts]
+    most = max((sum(times[part][name] for part in parts) for name in found), default=1.0)
+    return _bars("What an operation costs the drive", Axis("of the drive's time, an operation, ms", low=0,
+                                                           high=charts.ends([most])[1]),
+                 list(found), parts, rows)
 
 
 def _mib(name: str, one: dict[str, Any]) -> Iterator[tuple[float, float]]:
@@ -360,6 +368,7 @@ def of_group(runs: Runs) -> dict[str, Drawing]:
         "throughput": throughput(runs),
         "latency": latency(runs),
         "time": where_time_went(runs),
+        "cost": cost(runs),
         "store": store(runs),
         "memory": memory(runs),
     }
