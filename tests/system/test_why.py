@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from davidlib.bench import costs
-from davidlib.report import figures, why
+from davidlib.report import answer, figures, forms, why
 from helpers import madeup
 
 T2 = 4.302653  # Student's, of both sides, 95 %, two degrees of freedom (table)
@@ -177,3 +177,32 @@ def test_a_table_has_every_variant_and_no_time_that_nobody_spends() -> None:
     assert len(rows) == 4 and all(len(row) == len(head) for row in rows)
     assert "seek, ms" in head and "die, ms" not in head
     assert figures.difference({1: 2.0}, {2: 1.0}) is None
+
+
+def test_a_table_says_the_same_in_each_form() -> None:
+    odd = ["a|b", "50 %_of {it}", "C:\\~ & #1", "1,234"]
+    head, rows = ["what", "share", "path", "count"], [odd, ["x", "", "-", "2"]]
+    made = {kind: form((head, rows)) for kind, form in forms.FORMS.items()}
+    assert list(csv.reader(io.StringIO(made["csv"]))) == [head, *rows]
+    marked = [re.split(r"(?<!\\)\|", line)[1:-1] for line in made["md"].splitlines()]
+    assert [[cell.strip().replace("\\|", "|") for cell in line] for line in marked if line[0] != " --- "] == [
+        head,
+        *rows,
+    ]
+    lines = [line for line in made["tex"].splitlines() if line.endswith(r" \\")]
+    assert len(lines) == 3 and all(len(re.findall(r"(?<!\\)&", line)) == 3 for line in lines)
+    assert r"a|b & 50 \%\_of \{it\} & C:\textbackslash{}\textasciitilde{} \& \#1 & 1,234" in lines[1]
+
+
+def test_the_answers_table_follows_from_the_csv(table: Table) -> None:
+    runs = runs_of(xfs={})
+    rows = rows_of(table(runs))
+    head, found = answer.table(runs, "operations")
+    assert head[2] == "operations a second"
+    for line in found:
+        rates = [float(row["operations_per_s"]) for row in rows if row["variant"] == line[1]]
+        half = T2 * statistics.stdev(rates) / math.sqrt(3)
+        mean = statistics.mean(rates)
+        low, high = map(float, line[3].split(" to "))
+        assert float(line[2]) == pytest.approx(mean, rel=0.006)
+        assert (low, high) == pytest.approx((max(mean - half, 0), mean + half), rel=0.006) and line[4] == "3"

@@ -9,7 +9,7 @@ against each other, thresholds.py a result against its question's thresholds. pl
 charts.py what a drawing is: a description of Vega-Lite's and a table. theme.py has their colours, in light,
 dark and on paper. page.py and page.css make one HTML file, which opens without a network. script.py puts
 Vega, page.js and licences.txt into it, to draw there. origin.py says of which kernel, programs and drives it
-is. export.py writes SVG, PNG, PDF and CSV, filenames.py names them. Not installed, as labs are not.
-charts.py, plots.py, script.py, page.py and export.py need the environment of bench.prepare; the others need
-no more than Python.
+is. export.py writes SVG, PNG, PDF and CSV, forms.py tables, filenames.py names them. Not installed, as labs
+are not. charts.py, plots.py, script.py, page.py and export.py need the environment of bench.prepare; the
+others need no more than Python.
 """

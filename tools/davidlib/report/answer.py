@@ -122,6 +122,30 @@ def sentences(runs: list[dict[str, Any]], metric: str) -> dict[str, str]:
     return found
 
 
+Table = tuple[list[str], list[list[str]]]
+
+
+def table(runs: list[dict[str, Any]], metric: str) -> Table:
+    """The answer's numbers: head and rows, one for each workload and variant."""
+    known, still = METRICS[metric], figures.without_randomness(runs)
+    rows = []
+    within = {(group.workload, one["run"]["variant"]): group.others
+              for group in factors.groups(runs) for one in group.runs}
+    for workload, variants in figures.table(runs, metric).items():
+        for name, values in variants.items():
+            found = figures.estimate(list(values.values()))
+            mine = {other: seeds for other, seeds in variants.items()
+                    if within[workload, other] == within[workload, name]}
+            against = figures.ratio(values, variants[figures.ranking(mine, metric)[0]])
+            why = "no randomness" if (workload, name) in still else "all the same"
+            between = f"none: {why}" if found.same else interval(found) or "-"
+            what = workload + figures.label(runs, workload, metric)
+            rows.append([what, name, digits(found.mean), between, str(found.count),
+                         digits(against.mean) if against else "-"])
+    head = ["workload", "variant", known.label, "95 % interval", "seeds", "of its group's best"]
+    return head, rows
+
+
 def lonely(runs: list[dict[str, Any]], metric: str) -> str:
     """That no variant of any workload has two seeds; "" if one has."""
     variants = [seeds for found in figures.table(runs, metric).values() for seeds in found.values()]

@@ -91,6 +91,7 @@ def report(args: argparse.Namespace) -> int:
         files.mkdir(parents=True, exist_ok=True)
         write_whole(files / "runs.csv", export.table(runs))
         write_whole(files / "samples.csv", export.samples(runs))
+        export.answers(runs, metric, files)
         export.drawings(runs, metric, files)
     for workload, sentence in answer.sentences(runs, metric).items():
         print(sentence)
@@ -134,8 +135,8 @@ def add_parser(sub: Commands) -> argparse.ArgumentParser:
                         help="with NEW: changes of so much are none (default 0%%)")
     parser.add_argument("--output", "-o", metavar="FILE", help="the page (default: RESULT/report.html)")
     parser.add_argument("--files", metavar="DIR",
-                        help="drawings as SVG, PNG, PDF and CSV, tables as CSV; of `bench paper`: "
-                             "PAPER.md")
+                        help="drawings as SVG, PNG, PDF and CSV, the answer as CSV, Markdown and LaTeX, "
+                             "runs as CSV; of `bench paper`: PAPER.md")
     parser.add_argument("--rest", metavar="RESULT",
                         help="of `bench paper`: the quick form, for experiments that are missing")
     parser.add_argument("--metric", choices=METRICS, help="of the answer (default: the spec's)")

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..bench.results import COLUMNS, columns
 from ..util import write_whole
-from . import charts, factors, figures, plots
+from . import answer, charts, factors, figures, forms, plots, why
 from .filenames import file_words
 
 Runs = list[dict[str, Any]]
@@ -33,6 +33,16 @@ def samples(runs: Runs) -> str:
     for one in runs:
         writer.writerows([one["id"], *row] for row in one["result"]["samples"])
     return out.getvalue()
+
+
+def answers(runs: Runs, metric: str, top: Path) -> None:
+    """The page's tables of the answer and of what an operation costs, in each form."""
+    tables = {"answer": answer.table(runs, metric)}
+    if why.known(runs):
+        tables["why"] = why.head(runs), why.rows(runs)
+    for name, table in tables.items():
+        for kind, form in forms.FORMS.items():
+            write_whole(top / f"{name}.{kind}", form(table))
 
 
 def drawings(runs: Runs, metric: str, top: Path) -> int:

@@ -37,22 +37,7 @@ def table_of(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _summary(runs: list[dict[str, Any]], metric: str) -> str:
-    known, still = METRICS[metric], figures.without_randomness(runs)
-    rows = []
-    within = {(group.workload, one["run"]["variant"]): group.others
-              for group in factors.groups(runs) for one in group.runs}
-    for workload, variants in figures.table(runs, metric).items():
-        for name, values in variants.items():
-            found = figures.estimate(list(values.values()))
-            mine = {other: seeds for other, seeds in variants.items()
-                    if within[workload, other] == within[workload, name]}
-            against = figures.ratio(values, variants[figures.ranking(mine, metric)[0]])
-            why = "no randomness" if (workload, name) in still else "all the same"
-            between = f"none: {why}" if found.same else answer.interval(found) or "-"
-            what = workload + figures.label(runs, workload, metric)
-            rows.append([what, name, answer.digits(found.mean), between, str(found.count),
-                         answer.digits(against.mean) if against else "-"])
-    head = ["workload", "variant", known.label, "95 % interval", "seeds", "of its group's best"]
+    head, rows = answer.table(runs, metric)
     return table_of(head, rows)
 
 
