@@ -19,7 +19,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parsed
 
 from davidlib import build
-from davidlib.disk import array, check, device, dm, group, info, md, openmetrics, pools, schema, show, stats
+from davidlib.disk import array, check, device, dm, group, info, md, openmetrics, pool, pools
+from davidlib.disk import schema, show, stats
 from davidlib.disk import top as topping
 from davidlib.drive import profile, profileword
 from davidlib.util import UserError
@@ -81,7 +82,7 @@ def disks(monkeypatch: pytest.MonkeyPatch) -> dict[str, dm.Device]:
         name: dm.Device(name, 1 << 31, "/dev/ram1" if name in "ab" else f"/dev/loop{name}", words)
         for name, words in there.items()
     }
-    status = "state=ok store_used=3 store_blocks=10 block_size=4096"
+    status = "state=ok store_used=3 store_blocks=10 block_size=4096 pool_saved=0"
     monkeypatch.setattr(dm, "devices", lambda: list(found.values()))
     monkeypatch.setattr(dm, "dmsetup", lambda *words: status if words[0] == "status" else "rule")
     monkeypatch.setattr(dm.os, "geteuid", lambda: 0)
@@ -91,6 +92,11 @@ def disks(monkeypatch: pytest.MonkeyPatch) -> dict[str, dm.Device]:
     monkeypatch.setattr(
         md.Array, "said", lambda self, file: {"level": "raid1", "array_state": "clean"}.get(file, "")
     )
+    said = "blocks 100\nshare no\ndisk a reserve 1 log_pages 2\n"
+    said += "disk c target_sectors 8 used 1 reserve 1 log_pages 2\n"
+    monkeypatch.setattr(pool, "store_tool", lambda *words: subprocess.CompletedProcess(words, 0, said, ""))
+    monkeypatch.setattr(pools, "find", lambda name: "/dev/ram1")
+    monkeypatch.setattr(pool, "open_disks", lambda path: {"a": found["a"]})
     monkeypatch.setattr(pools, "pool_name", lambda path: "farm" if path == "/dev/ram1" else "")
     monkeypatch.setattr(stats, "fetch", lambda name: stats.Struct(name=name.encode()))
     monkeypatch.setattr(
@@ -112,6 +118,7 @@ def of_commands() -> dict[str, Any]:
             "findings": [check.asdict(one) for one in check.findings(known | {"state": "ok"})],
         },
         "array show": array.describe(md.find("r")),
+        "pool show": pool.describe("farm"),
         "plan": printed("plan", "--size", "1T", "--fs", "ext4", "--json"),
         "profile list": printed("profile", "list", "--json"),
         "profile show": printed("profile", "show", "toshiba-p300-3tb", "--json"),

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .util import BUILD, INSTALLED, PREFIX, TREE, UserError, locked, say
+from .util import BUILD, BY_PIP, INSTALLED, PREFIX, TREE, UserError, locked, say
 
 # By program: where its makefile is, and where it is installed.
 DIRECTORIES = {
@@ -25,6 +25,13 @@ INSTALLED_AT = {"david-sim": PREFIX / "bin"}
 
 def ensure(name: str) -> Path:
     """The program, as new as its sources. In a tree that cannot be written to, as in a lab, as it is."""
+    if BY_PIP:
+        found = shutil.which(name)
+        if not found:
+            raise UserError(f"there is no {name} in PATH: pip installs none of the programs in C; install "
+                            "the package dm-david, or build it in the source tree (make programs) and put "
+                            "build/ into PATH")
+        return Path(found)
     if INSTALLED:
         program = INSTALLED_AT.get(name, PREFIX / "libexec" / "dm-david") / name
         if not program.exists():

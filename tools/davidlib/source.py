@@ -30,7 +30,7 @@ SHORT = 16
 # Of a tree without git: what is not its own.
 LEFT_AT_TOP = ("build", ".git", ".pc")
 LEFT = re.compile(r"\.git|__pycache__|\.(mypy|ruff|pytest)_cache|.*\.(o|ko|mod|mod\.c|pyc|orig|rej)|\..*\.cmd"
-                  r"|Module\.symvers|modules\.order|\.checkpatch-camelcase.*|\.tmp_.*")
+                  r"|.*\.egg-info|Module\.symvers|modules\.order|\.checkpatch-camelcase.*|\.tmp_.*")
 LEFT_FILES = ("dm-david/compat/found.h",)
 
 

@@ -4,6 +4,7 @@
 import contextlib
 import fcntl
 import hashlib
+import importlib.metadata
 import os
 import sys
 import time
@@ -13,12 +14,15 @@ from pathlib import Path
 TOOLS = Path(__file__).resolve().parents[1]
 TREE = TOOLS.parent
 # `make install` lays out TOOLS as PREFIX/share/dm-david, with the profiles in it and nothing that builds.
-INSTALLED = (TOOLS / "profiles").is_dir()
+# pip has davidlib beside other packages, and what it reads within it; programs are in PATH (pyproject.toml).
+OF_PIP = TOOLS / "davidlib" / "_profiles"
+BY_PIP = OF_PIP.is_dir()
+INSTALLED = BY_PIP or (TOOLS / "profiles").is_dir()
 PREFIX = TOOLS.parents[1]
-PROFILES = (TOOLS if INSTALLED else TREE) / "profiles"
+PROFILES = OF_PIP if BY_PIP else (TOOLS if INSTALLED else TREE) / "profiles"
 # The table of all figures: their units, and what they mean.
-FIGURES = (TOOLS if INSTALLED else TREE / "docs") / "figures.toml"
-VERSION = (TOOLS / "version").read_text().strip()
+FIGURES = (OF_PIP.with_name("_figures") if BY_PIP else TOOLS if INSTALLED else TREE / "docs") / "figures.toml"
+VERSION = importlib.metadata.version("dm-david") if BY_PIP else (TOOLS / "version").read_text().strip()
 # How the user calls this program, for help and messages.
 DAVID = "david" if INSTALLED else "tools/david"
 # Kernels and the Python environment outlive a clone and are shared between clones.

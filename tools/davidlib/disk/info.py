@@ -69,6 +69,13 @@ def _drive(word: profileword.Word, size: int) -> dict[str, Any]:
     }
 
 
+def of_disk(name: str) -> dict[str, Any]:
+    """The same, of a disk that may not be there: DeviceError says so."""
+    need_root("info")
+    need_disk(name)
+    return describe(name)
+
+
 def describe(name: str) -> dict[str, Any]:
     """Everything that the table line says, in order."""
     device = next(device for device in dm.devices() if device.name == name)
@@ -110,9 +117,7 @@ def as_text(found: dict[str, Any]) -> str:
 
 
 def info(args: argparse.Namespace) -> int:
-    need_root("info")
-    need_disk(args.name)
-    found = describe(args.name)
+    found = of_disk(args.name)
     print(json.dumps(found, indent=2) if args.json else as_text(found))
     return 0
 

@@ -7,7 +7,9 @@ The work is done by build/david-store, where the pool's disks are closed, else b
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
+from typing import Any
 
 from .. import build
 from ..command import Command, Commands
@@ -42,53 +44,71 @@ def open_disks(path: str) -> dict[str, dm.Device]:
     return found
 
 
-def create(args: argparse.Namespace) -> int:
+def create_pool(name: str, device: str, format: bool = False, share: bool = False) -> None:
+    """On a block device that is blank, or whatever is on it. DeviceError says what is in the way."""
     dm.need_root("pool create")
-    backing.check_backing(args.backing, args.format)
-    if not args.format and backing.is_store(args.backing):
-        raise DeviceError(f"--backing {args.backing}: there is a disk's store on it; --format overwrites it")
-    options = [option for option, chosen in (("--format", args.format), ("--share", args.share)) if chosen]
-    need(store_tool("create", *options, path_word(args.backing), args.pool))
+    backing.check_backing(device, format)
+    if not format and backing.is_store(device):
+        raise DeviceError(f"--backing {device}: there is a disk's store on it; --format overwrites it")
+    options = [option for option, chosen in (("--format", format), ("--share", share)) if chosen]
+    need(store_tool("create", *options, path_word(device), name))
+
+
+def create(args: argparse.Namespace) -> int:
+    create_pool(args.pool, args.backing, args.format, args.share)
     shares = ", shared copies" if args.share else ""
     print(f"pool {args.pool}: {format_size(dm.size_of(args.backing))} on {args.backing}{shares}")
     return 0
 
 
-def show(args: argparse.Namespace) -> int:
+def describe(pool: str) -> dict[str, Any]:
+    """The pool and its disks, as `pool show --json` has them. What is free, and saved, is known of a pool of
+    which a disk is in use."""
     dm.need_root("pool show")
-    path = pools.find(args.pool)
+    path = pools.find(pool)
     live = open_disks(path)
-    rows = [("DISK", "SIZE", "USED", "RESERVE", "LOG", "STATE", "DEVICE")]
-    free = saved = None
-    shares = False
+    found: dict[str, Any] = {"name": pools.pool_name(path), "device": path, "size": None, "shares": False,
+                             "free": None, "saved": None, "disks": []}
     for line in need(store_tool("show", path)).splitlines():
         words = line.split()
         if words[0] == "blocks":
-            print(f"pool {pools.pool_name(path)} on {path}: {format_size(int(words[1]) * BLOCK)}")
-        shares = shares or words == ["share", "yes"]
+            found["size"] = int(words[1]) * BLOCK
+        found["shares"] = found["shares"] or words == ["share", "yes"]
         if words[0] != "disk":
             continue
         entry = dict(zip(words[2::2], words[3::2], strict=False))
-        name, size, used, state = words[1], int(entry.get("target_sectors", 0)), int(entry.get("used", 0)), ""
-        if disk := live.get(name):
+        sectors, used, state = int(entry.get("target_sectors", 0)), int(entry.get("used", 0)), None
+        if disk := live.get(words[1]):
             status = stats.parse_words(dm.dmsetup("status", disk.name))
-            size, used, state = disk.sectors, int(status["store_used"]), status["state"]
-            free, saved = int(status["store_blocks"]) - used, int(status["pool_saved"])
-        rows.append(
-            (
-                name,
-                format_size(size * SECTOR),
-                format_size(used * BLOCK),
-                format_size(int(entry["reserve"]) * BLOCK),
-                format_size(int(entry["log_pages"]) * BLOCK),
-                state or entry.get("state", "damaged"),
-                f"/dev/mapper/{disk.name}" if disk else "-",
-            )
-        )
-    if free is not None:
-        print(f"free for the last of them: {format_size(free * BLOCK)}")
-    if saved is not None and shares:
-        print(f"saved, as several have the same blocks: {format_size(saved * BLOCK)}")
+            sectors, used, state = disk.sectors, int(status["store_used"]), status["state"]
+            found["free"] = (int(status["store_blocks"]) - used) * BLOCK
+            found["saved"] = int(status["pool_saved"]) * BLOCK
+        found["disks"].append({
+            "name": words[1],
+            "size": sectors * SECTOR,
+            "used": used * BLOCK,
+            "reserve": int(entry["reserve"]) * BLOCK,
+            "log": int(entry["log_pages"]) * BLOCK,
+            "state": state or entry.get("state", "damaged"),
+            "device": f"/dev/mapper/{disk.name}" if disk else None,
+        })
+    return found
+
+
+def show(args: argparse.Namespace) -> int:
+    found = describe(args.pool)
+    if args.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    if found["size"] is not None:
+        print(f"pool {found['name']} on {found['device']}: {format_size(found['size'])}")
+    if found["free"] is not None:
+        print(f"free for the last of them: {format_size(found['free'])}")
+    if found["saved"] is not None and found["shares"]:
+        print(f"saved, as several have the same blocks: {format_size(found['saved'])}")
+    rows = [("DISK", "SIZE", "USED", "RESERVE", "LOG", "STATE", "DEVICE")]
+    rows += [(disk["name"], *(format_size(disk[key]) for key in ("size", "used", "reserve", "log")),
+              disk["state"], disk["device"] or "-") for disk in found["disks"]]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -208,7 +228,8 @@ def add_parsers(sub: Commands) -> None:
         action="store_true",
         help="store blocks of the same content on several disks once, as the legs of a mirror have them",
     )
-    add("show", show, "list the disks of a pool, and what each uses")
+    action = add("show", show, "list the disks of a pool, and what each uses")
+    action.add_argument("--json", action="store_true", help="as JSON, for programs")
     add("check", check, "read the tables of all disks of a pool that is not in use, as the kernel does")
     add("grow", grow, "use the device to its end, now that it is larger, while disks of the pool are in use")
     action = add("drop", drop, "give up a disk for good, and free what it has; it must not be in use")

@@ -124,6 +124,23 @@ WRITTEN: dict[str, Schema] = {
             "stored": one(COUNT, f"in use of its store, {BYTES}"),
         })),
     }),
+    "pool show": thing("a pool", {
+        "name": one(TEXT, "of it"),
+        "device": one(TEXT, "that it is on"),
+        "size": one(MAYBE, BYTES),
+        "shares": one(TRUTH, "are blocks of the same content stored once?"),
+        "free": one(MAYBE, f"for the last disk in use, {BYTES}; null if none is"),
+        "saved": one(MAYBE, f"as disks have the same blocks, {BYTES}; null if none is in use"),
+        "disks": many("one each", thing("a disk", {
+            "name": one(TEXT, "in the pool"),
+            "size": one(COUNT, BYTES),
+            "used": one(COUNT, f"of the pool, {BYTES}"),
+            "reserve": one(COUNT, f"that others cannot take, {BYTES}"),
+            "log": one(COUNT, f"of its log, {BYTES}"),
+            "state": one(TEXT, "ok, low, full, failed; of one that is not in use what its store says"),
+            "device": one(["string", "null"], "null if it is not in use"),
+        })),
+    }),
     "plan": thing("how large a backing device must be", {
         "fs": one(TEXT, "the file system"),
         "size": one(COUNT, f"of the disk, {BYTES}"),
