@@ -81,6 +81,7 @@ def test_the_same_tree_gives_the_same_bytes_whatever_its_files_dates_and_owners_
     assert again.read_bytes() == packed.read_bytes()
 
 
+@pytest.mark.seldom
 def test_a_changed_file_gives_other_bytes(packed: Path, unpacked: Path, tmp_path: Path) -> None:
     text = (unpacked / "README.md").read_text()
     (unpacked / "README.md").write_text(text + "\n")
@@ -113,6 +114,7 @@ def test_a_tree_within_a_repository_that_is_another_one_is_walked(tmp_path: Path
     assert source.tracked(tmp_path / "tree") == [Path("a.c")]
 
 
+@pytest.mark.seldom
 def test_a_tarball_without_git_knows_its_commands_its_questions_and_its_rooms(
     unpacked: Path, path: str
 ) -> None:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""examples/: each question is read and has its runs, each script does what it says, and GUIDE names all.
+
+No lab.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from davidlib import build
+from davidlib.bench import spec
+from davidlib.bench.runs import expand
+
+TREE = Path(__file__).resolve().parents[2]
+EXAMPLES = TREE / "examples"
+DAVID = TREE / "tools" / "david"
+# By question: how many runs, as its lists multiply.
+RUNS = {"mail.toml": 2 * 2 * 5, "array.toml": 3 * 3, "latency.toml": 2 * 3}
+
+
+def run(*words: object, where: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {
+        "PYTHONPATH": str(TREE / "tools"), "DAVID": str(DAVID), "DAVID_SIM": str(build.ensure("david-sim"))
+    }  # fmt: skip
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, cwd=where, env=environment)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_question_has_its_runs(name: str) -> None:
+    assert len(expand(spec.read(EXAMPLES / name)[0])) == RUNS[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["latency.toml", *(pytest.param(name, marks=pytest.mark.seldom) for name in ("mail.toml", "array.toml"))],
+)
+def test_a_question_is_listed_by_the_command_that_stands_in_it(name: str, tmp_path: Path) -> None:
+    done = run(sys.executable, DAVID, "bench", EXAMPLES / name, "--list", where=tmp_path)
+    assert not done.returncode and f"{RUNS[name]} runs, {RUNS[name]} to be done" in done.stdout, done
+    assert f"david bench examples/{name}" in (EXAMPLES / name).read_text()
+
+
+def test_the_script_in_python_serves_a_trace_by_drives_and_arrays(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    lines = (f"{128166372003061629 + n * 10**5},hm,1,Read,{n * 7919 << 20},4096,9\n" for n in range(60))
+    trace.write_text("".join(lines))
+    done = run(sys.executable, EXAMPLES / "drives.py", trace, where=tmp_path)
+    assert not done.returncode, done
+    rows = [re.split(r" {2,}", line) for line in done.stdout.splitlines()[1:]]
+    assert len(rows) == 6 and all(float(row[1]) > 0 for row in rows)
+    # A disk seeks, an SSD does not.
+    assert float(rows[0][1]) * 5 < float(rows[4][1])
+    for words, status in ((("nothing",), 1), ((), 1), ((trace, "no-drive"), 1)):
+        done = run(sys.executable, EXAMPLES / "drives.py", *words, where=tmp_path)
+        assert done.returncode == status and done.stderr.count("\n") == 1, done
+
+
+@pytest.mark.seldom
+def test_the_script_of_the_shell_has_the_fastest_large_disks_first(tmp_path: Path) -> None:
+    done = run(EXAMPLES / "fastest.sh", "10", "2", where=tmp_path)
+    assert not done.returncode and not done.stderr, done
+    rates = [float(line.split()[0]) for line in done.stdout.splitlines()]
+    assert len(rates) == 2 and rates == sorted(rates, reverse=True) and rates[0] > 20
+
+
+def test_guide_names_each_example() -> None:
+    guide = (TREE / "docs" / "GUIDE.md").read_text()
+    assert {path.name for path in EXAMPLES.iterdir()} == set(re.findall(r"\.\./examples/([\w.]+)\)", guide))
