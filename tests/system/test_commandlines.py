@@ -179,3 +179,10 @@ def test_a_drawing_that_has_no_room_is_an_error(tmp_path: Path) -> None:
     ).returncode
     done = david("compile", "t", "-o", "w", "--dot", "/dev/full", cwd=tmp_path, stdout=subprocess.PIPE)
     assert done.returncode == 1 and "/dev/full: it could not be written" in done.stderr
+
+
+def test_a_program_that_fails_below_a_command_is_one_line() -> None:
+    """As tar does when it unpacks a kernel's source onto a disk that is full."""
+    for said, end in ((None, "see above, if it said why"), (b"x\ntar: no space\n", "tar: no space")):
+        error = subprocess.CalledProcessError(2, ["tar", "-xJf", "a"], stderr=said)
+        assert program().refusal(error) == f"tar failed with status 2: {end}"
