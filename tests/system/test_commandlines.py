@@ -186,3 +186,14 @@ def test_a_program_that_fails_below_a_command_is_one_line() -> None:
     for said, end in ((None, "see above, if it said why"), (b"x\ntar: no space\n", "tar: no space")):
         error = subprocess.CalledProcessError(2, ["tar", "-xJf", "a"], stderr=said)
         assert program().refusal(error) == f"tar failed with status 2: {end}"
+
+
+def test_a_name_that_is_too_long_with_its_number_is_refused_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    words = ["array", "create", "a" * 126, "--level", "1", "--members", "2", "--pool", "p"]
+    monkeypatch.setattr(sys, "argv", ["david", *words])
+    assert program().run() == 1
+    said = capsys.readouterr().err
+    assert "cannot be a device's name" in said and said.count("\n") == 1
