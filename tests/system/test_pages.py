@@ -7,17 +7,23 @@ Every day two pages at two widths. DAVID_SCALE=full (`make sweep-test`) has 2, 6
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
+import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from davidlib.bench.prepare import VENV
 from davidlib.util import TREE
-from helpers import boxes
+from davidlib.workload.record import QUANTILES
+from helpers import boxes, madeup
 from helpers.boxes import View
 from helpers.browser import Browser
 from helpers.units import FULL
@@ -89,7 +95,7 @@ def test_nothing_is_cut_on_top_of_another_pale_or_empty(
     asked: Asked, made: Callable[[Asked], Path], browser: Browser
 ) -> None:
     page = made(asked)
-    views = (DAILY if not FULL else boxes.EVERY if asked.variants < 60 else MANY)
+    views = DAILY if not FULL else boxes.EVERY if asked.variants < 60 else MANY
     assert not boxes.wrong(browser, page, views, boxes.IN_TIME if FULL else 0)
     assert page.stat().st_size - len(data_of(page)) < MOST
 
@@ -212,3 +218,79 @@ def test_a_page_is_printed_whole(made: Callable[[Asked], Path], browser: Browser
     assert " ".join(last.split()[:4]) in text and text.count("time, s") >= 6 and "share of them, %" in text, (
         text
     )
+
+
+def samples_of(result: dict) -> list[dict[str, float]]:
+    return [dict(zip(result["columns"], row, strict=True)) for row in result["samples"]]
+
+
+def close(value: float) -> object:
+    """A drawing's table has six digits."""
+    return pytest.approx(value, rel=1e-5)
+
+
+def test_every_number_of_a_drawing_follows_from_the_csv(made: Callable[[Asked], Path]) -> None:
+    """From runs.csv, which the page carries, and from samples: of the same made-up runs."""
+    page, runs = made(PAGES[0]), madeup.variants(2, 1)
+    [text] = re.findall(r'download="runs.csv" href="data:text/csv;base64,([^"]*)"', page.read_text())
+    rows = {row["variant"]: row for row in csv.DictReader(io.StringIO(base64.b64decode(text).decode()))}
+    results = {one["run"]["variant"]: one["result"] for one in runs}
+    found = {one["heading"]: tables_of(one) for one in json.loads(data_of(page))["drawings"]}
+    assert len(found) == 10
+    for line in found["Variants"]:
+        rate = float(rows[line["name"]]["operations_per_s"])
+        assert (line["mean"] if line["seed"] is None else line["value"]) == close(rate)
+    for line in found["What an operation costs the drive"]:
+        assert line["y"] == close(float(rows[line["name"]][f"{line['series']}_ns_per_op"]) / 1e6)
+    for line in found["Where the drive's time went"]:
+        last = samples_of(results[line["name"]])[-1]
+        parts = {name: value for name, value in last.items() if name in madeup.PARTS}
+        share = 100 * parts[f"{line['series']}_ns"] / sum(parts.values()) * last["busy_ns"] / last["t_ns"]
+        # Parts of commands that went on at once share the time that the drive was busy.
+        assert line["y"] == close(min(share, 100 * parts[f"{line['series']}_ns"] / last["t_ns"]))
+    for heading, name, unit in (
+        ("Store over time", "store_bytes", 1 << 20),
+        ("Memory over time", "memory_bytes", 1 << 20),
+    ):
+        for variant, result in results.items():
+            lines = [line for line in found[heading] if line["series"] == variant]
+            assert len(lines) == len(result["samples"])
+            for line, sample in zip(lines, samples_of(result), strict=True):
+                assert (line["x"], line["y"]) == (close(sample["t_ns"] / 1e9), close(sample[name] / unit))
+    for variant, result in results.items():
+        moved, slow = (
+            [line for line in found[heading] if line["series"] == variant]
+            for heading in ("Throughput over time", "Latency over time")
+        )
+        zero = dict.fromkeys(result["columns"], 0)
+        pairs = list(pairwise([zero, *samples_of(result)]))
+        assert len(moved) - 1 == len(slow) == len(pairs)
+        for line, later, (before, after) in zip(moved[1:], slow, pairs, strict=True):
+            span = (after["t_ns"] - before["t_ns"]) / 1e9
+            sizes = sum(after[name] - before[name] for name in ("read_bytes", "written_bytes"))
+            assert (line["x"], line["y"]) == (close(after["t_ns"] / 1e9), close(sizes / 1e6 / span))
+            mean = (
+                (after["modelled_ns"] - before["modelled_ns"])
+                / (after["modelled"] - before["modelled"])
+                / 1e6
+            )
+            assert (later["x"], later["y"]) == (close(after["t_ns"] / 1e9), close(mean))
+        for line in found["Distribution of latency"]:
+            if line["series"] == variant:
+                at = QUANTILES.index(round(line["y"] * 10))
+                assert line["x"] == close(result["latency"]["create"]["quantiles_ns"][at] / 1e6)
+        # All requests are in some cell.
+        cells = found[f"Latency over time, all requests: {variant}"]
+        assert sum(cell["count"] for cell in cells) == sum(result["histograms"][-1])
+
+
+def tables_of(drawing: dict) -> list[dict]:
+    """A drawing's table, with its texts."""
+    fields = list(drawing["labels"])
+    return [
+        {
+            field: drawing["words"][cell] if field in drawing["texts"] and cell is not None else cell
+            for field, cell in zip(fields, row, strict=True)
+        }
+        for row in drawing["rows"]
+    ]
