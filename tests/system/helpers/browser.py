@@ -74,6 +74,8 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
         for part in ("Page", "Runtime", "Log"):
             self.call(f"{part}.enable")
+        # From now on: what came before would be missing.
+        self.call("Performance.enable", timeDomain="threadTicks")
         return self
 
     def __exit__(
@@ -153,6 +155,11 @@ class Browser:
             details = found["exceptionDetails"]
             raise BrowserError(details.get("exception", {}).get("description", details["text"]))
         return found["result"].get("value")
+
+    def busy(self) -> float:
+        """Seconds of CPU that the page's thread has had so far."""
+        found = {one["name"]: one["value"] for one in self.call("Performance.getMetrics")["metrics"]}
+        return float(found["TaskDuration"])
 
     def printed(self) -> bytes:
         """The page as a PDF, on A4."""
