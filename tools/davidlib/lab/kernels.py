@@ -183,9 +183,13 @@ def download(kernel: str, name: str, scratch: Path) -> list[Path]:
                                  *archive.depends(package, "linux-modules-")], scratch)
     # apt's sandbox user wants to write there.
     scratch.chmod(0o755)
-    got = archive.run("apt-get", "download", "-q", package, cwd=scratch)
-    debs = list(scratch.glob("*.deb"))
-    if got.returncode or not debs:
+    # For some days after its headers there is a kernel that nobody has signed yet: the same one.
+    for name_there in (package, f"{package}-unsigned"):
+        got = archive.run("apt-get", "download", "-q", name_there, cwd=scratch)
+        debs = list(scratch.glob("*.deb"))
+        if debs and not got.returncode:
+            break
+    else:
         raise UserError(f"`apt-get download {package}` failed; the vm lab wants the kernel of the "
                         "installed headers. Try `apt-get update`, or install newer headers. "
                         f"apt-get said:\n{got.stdout}")
