@@ -174,7 +174,8 @@ static void submit_vector(int ring, struct io_uring_params *params, __u8 opcode,
 	sqes[slot].addr = (unsigned long)parts;
 	((__u32 *)(sq + params->sq_off.array))[slot] = slot;
 	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
-	need(syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) == 1,
+	/* Nobody takes completions out of the ring: those before count, too. */
+	need(syscall(SYS_io_uring_enter, ring, 1, *tail, IORING_ENTER_GETEVENTS, NULL, 0) == 1,
 	     "enter");
 }
 
