@@ -184,7 +184,11 @@ def number(text: str) -> Any:
 def replayed(asked: Asked, place: Path, wanted: int) -> list[Request]:
     """WANTED requests of the job, each with its end."""
     maker = Maker(list(asked.parts))
-    requests = [maker.timed() for _ in range(wanted)]
+    return ended_alone(asked, place, [maker.timed() for _ in range(wanted)])
+
+
+def ended_alone(asked: Asked, place: Path, requests: list[Request]) -> list[Request]:
+    """These on one drive, each with its end."""
     lines = [f" david_queue: dev=1:0 id={number} arrival={one.arrival} op={one.op} sector={one.sector} "
              f"sectors={one.sectors} flags=2" for number, one in enumerate(requests)]
     recorded, out = place / "recorded", place / "out.csv"
@@ -383,6 +387,17 @@ PROGRAM = 16  # pages of 4 KiB that a program of flash.profile takes
 BLOCK = 128  # and a block of one of its dies: gc_unit / dies
 
 
+def suspended(asked: Asked, requests: list[Request]) -> int:
+    """Programs and erases that these reads suspended: those reads waited for suspend_time at least. No two
+    reads overlap, and the drive may suspend all that it does. So nothing else lets one wait so long."""
+    told = profile_of(asked)
+    assert told["suspends"] > 1 and not told["locked_programs"] and told["suspend_time"] > 2000, told
+    reads = [one for one in requests if one.op == READ and one.parts["die"]]
+    for one, after in itertools.pairwise(sorted(reads, key=lambda one: one.arrival)):
+        assert one.done <= after.arrival, (one, after)
+    return sum(one.parts["queued"] >= told["suspend_time"] for one in reads)
+
+
 def of_flash(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[str, Any]:
     """What flash did, of a job of requests of one page each, on a drive that was full or blank before."""
     job, counted = doc["jobs"][0], ended[asked.warm :]
@@ -406,7 +421,7 @@ def of_flash(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[st
         "write_amplification": printed(pages / host, 4),
         "programs": Between(pages / PROGRAM - 64, pages / PROGRAM + flushes + 64),
         "erases": Between(job["moved_pages"] / BLOCK * 0.9, pages / BLOCK + 64) if job["moved_pages"] else 0,
-        "suspended": Between(1, programs),
+        "suspended": suspended(asked, counted),
         "buffer_waits": Between(0, sum(one.op == WRITE and one.parts["queued"] > 0 for one in counted)),
         "flash_reads": sum(one.parts["die"] > 0 for one in reads),
         "buffer_reads": sum(one.hit for one in reads) - unwritten,
@@ -464,6 +479,34 @@ def one_by_one(asked: Asked, place: Path) -> list[Request]:
     return requests
 
 
+def alone(asked: Asked, requests: list[Request], chunk: int, place: Path) -> list[list[Request]]:
+    """What came to each member, on a drive of its own. A write of RAID-5 comes when old data and parity are
+    read, and takes what one takes that the buffer has room for."""
+    level, told = asked.array.partition(" ")[0], profile_of(asked)
+    nr = len(members_of(asked, [], chunk))
+    data = nr - (level == "5")
+    came: list[list[Request]] = [[] for _ in range(nr)]
+    fast = round(told["command_time"] + told["write_latency"] + 4096e9 / number_of_rate(told["link_rate"]))
+    ready: list[tuple[int, list[Request]]] = []
+    for one in requests:
+        row, offset = divmod(one.sector, chunk * data)
+        parity, sector = nr - 1 - row % nr, row * chunk + offset % chunk
+        mine = (parity + 1 + offset // chunk) % nr if level == "5" else offset // chunk
+        for number in (mine, parity) if one.op == WRITE and level == "5" else ():
+            came[number].append(Request(0, READ, sector, one.sectors, one.arrival))
+            came[number].append(Request(0, WRITE, sector, one.sectors, one.done - fast))
+        if one.op == WRITE and level == "5":
+            ready.append((one.done - fast, [came[number][-2] for number in (mine, parity)]))
+        else:
+            came[mine].append(Request(0, one.op, sector, one.sectors, one.arrival))
+            ready.append((one.done, came[mine][-1:]))
+    for mine_alone in came:
+        ended_alone(asked, place, mine_alone)
+    for time, first in ready:
+        assert max(one.done for one in first) == time, (time, first)
+    return came
+
+
 def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict[str, Any]:
     """All figures of a document of one job, one request at a time, on an array of SSDs."""
     job, told = "jobs.0", doc["jobs"][0]
@@ -497,7 +540,7 @@ def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict
         "moved_pages": Between(programs * PROGRAM * 0.9, programs * PROGRAM * 1.2),
         "write_amplification": printed(pages / writes, 4),
         "programs": Between(pages / PROGRAM * 0.8, pages / PROGRAM * 1.2),
-        "suspended": Between(1, programs),
+        "suspended": sum(suspended(asked, one) for one in alone(asked, requests, chunk, place)),
         "sample": 1,
     } | {name: 0 for name in ("erases", "buffer_waits", "buffer_reads", "empty_reads", "slc_programs",
                               "folded_pages", "map_reads", "map_programs")})
