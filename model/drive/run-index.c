@@ -244,9 +244,11 @@ static bool search_turn(struct search *search, u64 parts)
 			continue;
 		}
 		words = bands + part * index->nr_words;
-		bits = words[0] >> shift | words[1] << 1 << (63 - shift);
+		bits = (words[0] >> shift | words[1] << 1 << (63 - shift)) & window;
+		if (!bits)
+			continue;	/* mostly: nothing in it is in reach */
 		head = part * index->nr_bands + first - 64;
-		for (bits &= window; bits; bits &= bits - 1)
+		for (; bits; bits &= bits - 1)
 			search_band(search, head + __ffs64(bits), false);
 	}
 	return false;

@@ -51,12 +51,18 @@ size_t write_buffer_bytes(const struct write_buffer *buffer)
 	return buffer->bytes;
 }
 
+/* The last question had the answer that nothing is there. Until a run is added it stays so. */
+static bool known_free(const struct write_buffer *buffer, u64 sector, u64 end)
+{
+	return sector == buffer->free_from && end == buffer->free_end;
+}
+
 /* The first run that has or touches any of these sectors. Asked twice, it is looked for once. */
 static struct run *find_near(struct write_buffer *buffer, u64 sector, u64 end)
 {
 	struct run *run;
 
-	if (sector == buffer->free_from && end == buffer->free_end)
+	if (known_free(buffer, sector, end))
 		return NULL;
 	run = run_hash_find(&buffer->runs, sector ? sector - 1 : 0, end + 1);
 	if (!run) {
@@ -80,8 +86,11 @@ struct segment *write_buffer_find(struct write_buffer *buffer, u64 sector, u64 s
 
 struct segment *write_buffer_overlap(struct write_buffer *buffer, u64 sector, u64 sectors)
 {
-	struct run *run = run_hash_find(&buffer->runs, sector, sector + sectors);
+	struct run *run = NULL;
 
+	/* A read has asked before: for what it may take from there. */
+	if (!known_free(buffer, sector, sector + sectors))
+		run = run_hash_find(&buffer->runs, sector, sector + sectors);
 	return run ? &run->segment : NULL;
 }
 
