@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from davidlib import build
-from davidlib.calibrate import newprofile, sheet
+from davidlib.calibrate import newprofile, result, sheet
 from davidlib.drive import classes, worth
 from davidlib.util import UserError
 
@@ -113,6 +113,7 @@ def test_an_ssds_sheet_comes_back_from_the_model(tmp_path: Path) -> None:
     assert re.search("command_time = .*data sheet.* 90000 a second", text)
     found = worth.of_text(text)
     assert found.drive_class == "sata-tlc" and found.doubt and found.of("tail").grade == "class"
+    assert found.profile == "mine.sata-tlc" and found.of("tail").factor is None
     assert f"; {classes.spread(classes.find('sata-tlc').drives)['gc_unit']}\n" in text
 
 
@@ -163,6 +164,16 @@ def test_results_of_fio_are_fitted_on_top(tmp_path: Path) -> None:
     assert re.search(r"read_time = \S+\t# fitted", out.read_text())
     assert bench(out, "read random count=5000", "precondition=sequential")["all"]["per_s"] == \
         pytest.approx(5000, rel=0.03)
+
+
+def test_a_name_that_leaves_no_room_for_the_class_is_refused() -> None:
+    """31 characters in all, as the kernel takes; cut short it might be another drive's."""
+    sata = classes.find("sata-tlc")
+    assert newprofile.name_of("a" * 22, sata) == "a" * 22 + ".sata-tlc"
+    for name in ("a" * 23, "a" * 60):
+        with pytest.raises(UserError, match="22 are left; give a shorter one"):
+            newprofile.name_of(name, sata)
+    assert f"PROFILE_NAME_LEN\t{result.PROFILE_NAME + 1}" in (TREE / "model/profile/profile.h").read_text()
 
 
 def test_a_planted_sheet_is_off() -> None:

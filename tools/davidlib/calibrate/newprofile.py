@@ -20,7 +20,7 @@ from . import fitdisk, fitssd, fromfio
 from .fiomodel import Model, is_ssd, solve, value
 from .knobs import by_factor, nanoseconds
 from .output import new_file
-from .result import Draft, Line, profile_name
+from .result import PROFILE_NAME, Draft, Line, profile_name
 from .sheet import FLASH, LINKS, Figure, Sheet, check
 
 SHEET = "data sheet"
@@ -261,6 +261,15 @@ def given(draft: Draft, args: argparse.Namespace, sheet: Sheet) -> Draft:
     return new
 
 
+def name_of(text: str, drive_class: classes.DriveClass) -> str:
+    """With the class: all that a disk's table keeps. A name cut short might be another drive's."""
+    name, room = profile_name(text), PROFILE_NAME - len(f".{drive_class.name}")
+    if len(name) > room:
+        raise UserError(f"NAME '{text}' is too long: a profile's name has at most {PROFILE_NAME} characters, "
+                        f"and with '.{drive_class.name}' behind it {room} are left; give a shorter one")
+    return f"{name}.{drive_class.name}"
+
+
 def named(draft: Draft, before: Draft) -> Draft:
     """What was fitted so far was fitted to the sheet; but a time of 0 stays what it was."""
     new = Draft(draft.title)
@@ -309,6 +318,7 @@ def _doubts(found: list[Held]) -> list[str]:
 
 def run(args: argparse.Namespace) -> int:
     drive_class = classes.find(args.drive_class)
+    name = name_of(args.name, drive_class)
     base = fromfio.base(drive_class.base, args.capacity)
     sheet = read_sheet(args, base)
     check(sheet)
@@ -323,7 +333,7 @@ def run(args: argparse.Namespace) -> int:
     with new_file(args.out, args.force) as out, Model() as model:
         fitted = fit_ssd(model, draft, figures) if sheet.ssd else fit_disk(model, draft, sheet, figures)
         draft = named(fitted, draft)
-        draft.set("name", profile_name(args.name), "reported")
+        draft.set("name", name, "reported", "with its class")
         said, wrong = [], []
         if args.from_:
             jobs = fromfio.results(args.from_, None)
@@ -355,7 +365,7 @@ def add_parser(commands: Commands) -> None:
         "    --interface sata-6 --read-rate 550MB/s --write-rate 520MB/s --read-iops 98000@32 "
         "--write-iops 25000@32",
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    one.add_argument("name", metavar="NAME", help="the drive's name")
+    one.add_argument("name", metavar="NAME", help="the drive's name; the profile's is NAME.CLASS")
     one.add_argument("--class", dest="drive_class", metavar="CLASS", required=True, help="the drive's class")
     one.add_argument("-o", dest="out", metavar="OUT", required=True, help="the profile to be written")
     one.add_argument("--force", action="store_true", help="replace OUT if it exists")

@@ -15,6 +15,7 @@ from .writes import Writes
 # No drive is known to read on for a stream less than this, sectors: what the arm reads on anyhow.
 LEAST_TURN = 128
 SURE = 30_000  # ns: how far a switch may be measured too long
+PROFILE_NAME = 31  # characters, model/profile/profile.h: PROFILE_NAME_LEN
 GIVEN = "given"  # the source of what the user said
 
 
@@ -57,7 +58,7 @@ class Draft:
 
 
 def profile_name(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-")[:31] or "calibrated"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-")[:PROFILE_NAME] or "calibrated"
 
 
 def _yes(value: bool) -> str:

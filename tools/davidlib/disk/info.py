@@ -34,8 +34,9 @@ def _assumed(name: str) -> str:
 
 
 def _worth(name: str) -> dict[str, Any]:
-    """Who has measured the drive's shipped profile, by kind of job; empty if it is not shipped."""
-    return worth.of_profile(name).as_dict() if name in files.names() else {}
+    """Who has measured the drive, or its class, by kind of job; empty if its name says neither."""
+    found = worth.of_name(name)
+    return found.as_dict() if found else {}
 
 
 # What an SSD's map begins with: docs/MODEL.md.
@@ -106,8 +107,9 @@ def as_text(found: dict[str, Any]) -> str:
         if found["flash"]:
             lines.append(_row("flash", found["flash"]))
         lines.append(_row("sources", found["sources"] or "of a profile that is not in profiles/"))
-        if found["worth"]:
-            lines.append(_row("worth", worth.brief(worth.of_profile(found["drive"]))))
+        value = worth.of_name(found["drive"])
+        unknown = "unknown: the drive is no shipped one, and its name has no class"
+        lines.append(_row("worth", worth.named(value) if value else unknown))
     else:
         lines.append(_row("drive", "none: no times, as fast as it can"))
     lines.append(_row("options", " ".join(f"{key}={value}" for key, value in found["options"].items())))

@@ -8,7 +8,8 @@
             together, means of several do not. `why`: for what it was chosen
 
 How far values of its drives are apart is not in the file: spread() reads it from the profiles as they are.
-A profile that `david profile new` made says in a comment, after MARK, of which class it is.
+A profile that `david profile new` made is named DRIVE.CLASS: a disk's table has its name, and no comments.
+For readers, and as older ones have it, a comment says the same after MARK.
 """
 
 from __future__ import annotations
@@ -74,10 +75,16 @@ def of_profile(name: str) -> DriveClass | None:
     return next((one for one in every() if name in one.drives or name in one.also), None)
 
 
+def of_name(name: str) -> DriveClass | None:
+    """The class that a profile's name ends with, after a dot."""
+    return next((one for one in every() if name.endswith(f".{one.name}")), None)
+
+
 def of_text(text: str) -> DriveClass | None:
-    """The class that a profile's comment names."""
+    """The class that a profile's name says, or its comment."""
     found = re.search(rf"^# {MARK}(\S+)$", text, re.MULTILINE)
-    return next((one for one in every() if found and one.name == found[1]), None)
+    said = next((one for one in every() if found and one.name == found[1]), None)
+    return of_name(profileword.parse(text, "").name()) or said
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ The grade of a kind of job, from the figures that no parameter was fitted to, an
 The interval: of each other drive of the class, the mean of log(modelled / real)^2 over such figures of that
 kind; the root of the mean over drives, times Student's factor, is what a logarithm may be off by in 19 of 20
 drives. The drive itself is left out: it may have been fitted. With fewer than LEAST others there is none.
+
+A profile made from a data sheet has no interval. Shipped profiles were fitted to much more than a sheet
+says: how far they are off tells too little of it. No made one was held against its drive.
 """
 
 from __future__ import annotations
@@ -159,6 +162,7 @@ class Grade:
     published: int  # of this drive, of a data sheet alone
     others: int  # drives of the class, this one left out, with figures that are held
     rms: float | None  # of the logarithms, over these
+    made: bool = False  # from a data sheet
 
     @property
     def factor(self) -> float | None:
@@ -178,6 +182,9 @@ class Grade:
     @property
     def told(self) -> str:
         """The error, in words."""
+        if self.made:
+            return ("error unknown, as no profile made from a data sheet was held against its drive, and "
+                    f"{LEAST} tell it")
         if self.factor is None:
             return (f"error unknown, as {self.others} other drive{'s' * (self.others != 1)} of its class "
                     f"{'was' if self.others == 1 else 'were'} measured, and {LEAST} tell it")
@@ -192,12 +199,12 @@ def _rms_of(found: Sequence[Point]) -> float:
     return math.sqrt(sum(sum(logs) / len(logs) for logs in drives.values()) / len(drives))
 
 
-def grade(kind: str, own: Sequence[Point], others: Sequence[Point]) -> Grade:
-    """OWN are the drive's figures, OTHERS those of the other drives of its class."""
+def grade(kind: str, own: Sequence[Point], others: Sequence[Point], made: bool = False) -> Grade:
+    """OWN are the drive's figures, OTHERS those of the shipped profiles of other drives of its class."""
     mine = [one for one in own if one.kind == kind and one.of == DRIVE]
     near = any(one.kind == kind and one.of == CLASS and one.held for one in own)
     beside = [one for one in others if one.kind == kind and one.of == DRIVE and one.held]
-    count = len({one.profile for one in beside})
+    count = 0 if made else len({one.profile for one in beside})
     held = sum(one.held for one in mine)
     return Grade(
         kind,
@@ -207,6 +214,7 @@ def grade(kind: str, own: Sequence[Point], others: Sequence[Point]) -> Grade:
         sum(one.by == PUBLISHED and not one.fitted for one in mine),
         count,
         _rms_of(beside) if count >= LEAST else None,
+        made,
     )
 
 
@@ -233,15 +241,25 @@ def _doubt(name: str, own: Sequence[Point]) -> str:
     return NOBODY + (f"; and it breaks rules of physics: {broken}" if broken else "")
 
 
-def _of(name: str, one: classes.DriveClass | None, own: Sequence[Point], doubt: str) -> Worth:
+def _of(name: str, one: classes.DriveClass | None, own: Sequence[Point], doubt: str,
+        made: bool = False) -> Worth:
     others = [point for point in table() if one and point.profile in one.drives and point.profile != name]
-    return Worth(name, one.name if one else "", tuple(grade(kind, own, others) for kind in KINDS), doubt)
+    grades = tuple(grade(kind, own, others, made) for kind in KINDS)
+    return Worth(name, one.name if one else "", grades, doubt)
 
 
 def of_profile(name: str) -> Worth:
     """Of a shipped one."""
     own = [one for one in table() if one.profile == name]
     return _of(name, classes.of_profile(name), own, _doubt(name, own))
+
+
+def of_name(name: str) -> Worth | None:
+    """Of a drive of which the name is known: a shipped one, or one that says its class. None: unknown."""
+    if name in files.names():
+        return of_profile(name)
+    found = classes.of_name(name)
+    return _of(name, found, [], NOBODY, made=True) if found else None
 
 
 def of_text(text: str) -> Worth:
@@ -252,7 +270,8 @@ def of_text(text: str) -> Worth:
         if shipped.items == word.items:
             return of_profile(word.name())
     found = classes.of_text(text)
-    return _of(word.name(), found, [], NOBODY if found else f"{NOBODY}, and it names no class")
+    doubt = NOBODY if found else f"{NOBODY}, and it names no class"
+    return _of(word.name(), found, [], doubt, made=found is not None)
 
 
 def cell(one: Grade) -> str:
@@ -272,3 +291,8 @@ def brief(found: Worth) -> str:
     """In one line."""
     said = ", ".join(f"{one.kind}: {cell(one)}" for one in found.grades)
     return said + (f"; nobody vouches for it: {found.doubt}" if found.doubt else "")
+
+
+def named(found: Worth) -> str:
+    """The same, with the class."""
+    return (f"of the class {found.drive_class}: " if found.drive_class else "") + brief(found)

@@ -61,7 +61,8 @@ class Trust:
         said = f"a job of the kind '{self.kind}', on {self.profile}: {WORDS[self.grade]}"
         if self.factor is None:
             drives = f"{self.others} other drive{'s were' if self.others != 1 else ' was'} measured"
-            said += f"; the error is unknown, as {drives} of the class '{self.drive_class}'"
+            told = f"{drives} of the class" if self.others else "no other drive tells it of the class"
+            said += f"; the error is unknown, as {told} '{self.drive_class}'"
         else:
             said += (f"; by {self.others} other drives of the class '{self.drive_class}' a figure may be "
                      f"{self.factor:.3g} times too large or too small")
