@@ -217,6 +217,9 @@ validate: sim ## everyday jobs on every profile against what they should come to
 worth: sim ## writes profiles/evidence/worth.csv anew: what the model makes of each figure of a real drive
 	$(DAVID) profile worth --write
 
+goals: sim ## how far the modelled times are from what was asked of them: MEASURED.md's table; status 3: one is missed
+	tests/bench/goals
+
 physics: sim ## 10,000 random jobs for every profile against what no disk breaks; SEED=1
 	$(DAVID) profile validate --physics-only --jobs 10000 --seed $(or $(SEED),1)
 
@@ -379,7 +382,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land all help module sim programs install install-tools install-module uninstall deb dist packages-test demo check bench validate worth physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
+.PHONY: stock land all help module sim programs install install-tools install-module uninstall deb dist packages-test demo check bench validate worth goals physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: attack attack-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+"""tests/bench/goals: its table is that of MEASURED.md, and follows from worth.csv a second way. No lab."""
+
+import csv
+import functools
+import importlib.machinery
+import importlib.util
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from davidlib.drive import worth
+
+TREE = Path(__file__).resolve().parents[2]
+PATH = TREE / "tests/bench/goals"
+TRACED = "hp_c2490a"  # its traces lie beside the tree, or nowhere
+
+
+def loaded() -> ModuleType:
+    loader = importlib.machinery.SourceFileLoader("goals", str(PATH))
+    spec = importlib.util.spec_from_loader("goals", loader)
+    assert spec
+    found = importlib.util.module_from_spec(spec)
+    sys.modules["goals"] = found  # dataclasses look there
+    loader.exec_module(found)
+    return found
+
+
+@functools.cache
+def printed(*words: str) -> tuple[int, str]:
+    done = subprocess.run([PATH, *words], capture_output=True, text=True, check=False)
+    assert not done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+def rows(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| what |")]
+
+
+def test_the_documents_table_is_what_the_command_prints() -> None:
+    document = (TREE / "docs/MEASURED.md").read_text()
+    there = document.partition("### What issue 37 asks of these times")[2].partition("\n## ")[0]
+    traced = any((one / f"{TRACED}.params").exists() for one in loaded().TRACES)
+    kept = [line for line in rows(there) if traced or TRACED not in line]
+    assert kept == [line for line in rows(printed()[1]) if traced or TRACED not in line]
+
+
+def test_means_follow_from_the_table_of_figures() -> None:
+    with (TREE / "profiles/evidence/worth.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+
+    def percents(drive: str, figure: str, job: str) -> list[float]:
+        return [100 * abs(float(row["modelled"]) - float(row["real"])) / float(row["real"]) for row in table
+                if row["profile"] == drive and row["figure"] == figure and re.search(job, row["job"])]
+
+    text = printed()[1]
+    mixed = percents("intel-540s-1tb", "per s", "beside")
+    assert len(mixed) == 35
+    assert f"random reads, per s, mean of what they are off | 15 % | {sum(mixed) / 35:.0f} % (35 " in text
+    deep = percents("samsung-860-pro", "p99", "^writes, depth")
+    assert len(deep) == 6 and max(deep) > 35
+    assert f"860 PRO, writes, p99, at most | 35 % | **{max(deep):.0f} % (6 figures; depth 2)** |" in text
+
+
+def test_what_is_missed_or_not_judged_is_counted_and_is_the_status() -> None:
+    status, text = printed()
+    missed, unknown = text.count("**") // 2, sum(" not worse |" in line for line in rows(text))
+    assert status == 3 and missed
+    met = len(rows(text)) - missed - unknown
+    assert f"{len(rows(text))} rows: {met} goals are met, {missed} missed, {unknown} not judged" in text
+
+
+def test_a_disk_without_traces_is_not_judged(tmp_path: Path) -> None:
+    text = printed("--traces", str(tmp_path))[1]
+    assert text.count("not measured: no hp_c2490a.params") == 3 and "dec_rz26.params" in text
+
+
+def test_a_figure_that_moves_misses_its_goal_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: one real figure is 20 % larger, then a drive has none."""
+    goals, table = loaded(), worth.table()
+    assert all(row.good for row in goals.depths() if "reads, per s" in row.what)
+    planted = tuple(replace(one, real=one.real * 1.2) if (one.profile, one.job, one.figure) == (
+        "samsung-860-pro", "reads, depth 8", "per s") else one for one in table)
+    monkeypatch.setattr(worth, "table", lambda: planted)
+    assert [row.good for row in goals.depths() if "reads, per s" in row.what] == [False]
+    without = tuple(one for one in table if one.profile != "samsung-860-pro")
+    monkeypatch.setattr(worth, "table", lambda: without)
+    with pytest.raises(SystemExit, match="no figure 'per s' of samsung-860-pro"):
+        goals.depths()
