@@ -67,7 +67,7 @@ def figures(name: str = "big", scale: int = 1) -> dict[str, Any]:
             return count * scale
         return value
 
-    return fill(found) | {"block_size": 4096, "mounted_above": []}
+    return fill(found) | {"block_size": 4096, "mounted_above": [], "created": 1}
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 """How far an answer may be from the drive, beside the answer: intervals derived a second way. No lab."""
 
 import argparse
+import importlib
 import json
 import math
 import sys
@@ -97,11 +98,17 @@ def test_older_results_and_disks_without_a_drive_say_so_or_nothing() -> None:
 
 def test_the_page_the_report_and_the_tables_say_what_the_grades_are(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of shipped profiles: the grades are those of 'david profile worth'. Without matplotlib."""
-    drawn, styled = types.ModuleType("plots"), types.ModuleType("theme")
-    drawn.drawings, styled.css = (lambda *_: {}), (lambda: "")
-    monkeypatch.setitem(sys.modules, "davidlib.report.plots", drawn)
-    monkeypatch.setitem(sys.modules, "davidlib.report.theme", styled)
+    """Of shipped profiles: the grades are those of 'david profile worth'. Without Altair."""
+    without = {"charts": {"Drawing": object}, "plots": {}, "theme": {"css": lambda: ""},
+               "script": {"policy": lambda: "", "of_page": lambda _: ""}}
+    for name, has in without.items():
+        module = types.ModuleType(name)
+        vars(module).update(has)
+        monkeypatch.setitem(sys.modules, f"davidlib.report.{name}", module)
+    for name in ("page", "export"):
+        monkeypatch.delitem(sys.modules, f"davidlib.report.{name}", raising=False)
+    page = importlib.import_module("davidlib.report.page")
+    monkeypatch.setattr(page, "_drawings", lambda *_: ("", []))
     monkeypatch.setattr(prepare, "become", lambda: None)
     results, found = Results(tmp_path), runs.expand(parse(QUESTION))
     results.begin(QUESTION, found, tmp_path)
@@ -115,10 +122,10 @@ def test_the_page_the_report_and_the_tables_say_what_the_grades_are(
     asked = argparse.Namespace(result=str(tmp_path), new=None, rest=None, tolerance=0, metric=None,
                                output=None, files=None)
     cli.report(asked)
-    printed, page = capsys.readouterr().out, (tmp_path / "report.html").read_text()
+    printed, text = capsys.readouterr().out, (tmp_path / "report.html").read_text()
     said = [line for line in trust.sentences(results.load(), "operations") if "kind 'writes'" in line]
     assert len(said) == 3 and all(line in printed for line in said), printed
-    assert all(line.replace("'", "&#x27;") in page for line in said)
+    assert all(line.replace("'", "&#x27;") in text for line in said)
     factor = worth.of_profile(DRIVES[0]).of("writes").factor
     assert factor and any(f"{2 / factor:.3g} to {2 * factor:.3g}" in line for line in said), said
     assert any(trust.NOBODY in line for line in said)

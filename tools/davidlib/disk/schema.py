@@ -56,6 +56,17 @@ FINDINGS = many("one a question", thing("a finding", {
     "good": one(TRUTH, "nothing is wrong"),
     "text": one(TEXT, "the answer"),
 }))
+WORTH: Schema = {
+    "type": "object", "description": "by kind of job, such as reads",
+    "additionalProperties": thing("what a profile is worth of such jobs", {
+        "grade": one(TEXT, "drive: this one was measured; class: others of its class; assumed: neither"),
+        "held": one(COUNT, "figures that were measured on this drive, and that nothing was fitted to"),
+        "fitted": one(COUNT, "figures of this drive that parameters were fitted to"),
+        "published": one(COUNT, "figures of this drive that a data sheet alone has"),
+        "others": one(COUNT, "drives of the class with figures that are held, this one left out"),
+        "factor": one(["number", "null"], "a figure may be off by so many times; null if unknown"),
+    }),
+}
 WRITTEN: dict[str, Schema] = {
     "list": many("the fake disks that there are", thing("a disk", {
         "name": one(TEXT, "of the device, /dev/mapper/NAME"),
@@ -95,7 +106,12 @@ WRITTEN: dict[str, Schema] = {
         "host": words_of("of the modelled host"),
         "flash": one(TEXT, "what an SSD's map begins with; empty of others"),
         "sources": one(TEXT, "how many parameters are measured, published, assumed; empty if nobody knows"),
-    }, ("drive", "capacity", "scaled", "parameters", "host", "flash", "sources")),
+        "worth": thing("who has measured the drive, or its class; empty if its name says neither", {
+            "class": one(TEXT, "of drives; empty if it is of none"),
+            "doubt": one(TEXT, "why nobody vouches for the profile; empty if somebody does"),
+            "kinds": WORTH,
+        }, ("class", "doubt", "kinds")),
+    }, ("drive", "capacity", "scaled", "parameters", "host", "flash", "sources", "worth")),
     "check": thing("was a run valid? Of an array or a pool: of all, and of each disk", {
         "valid": one(TRUTH, "nothing was wrong"),
         "findings": FINDINGS,
