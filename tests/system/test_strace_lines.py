@@ -118,6 +118,16 @@ def test_seldom_lines_are_understood(tmp_path: Path) -> None:
     assert database.execute("SELECT count(*) FROM thread WHERE end IS NULL").fetchone() == (0,)
 
 
+def test_an_exec_of_another_thread_may_be_the_last_line(tmp_path: Path) -> None:
+    """Then it says its new number, where another task's line would have left it unfinished."""
+    text = SELDOM.replace("<unfinished ...>\n1 <... pause resumed>) = ?\n", "<pid changed to 1 ...>\n")
+    assert "pid changed" in text and "pause resumed" not in text
+    database = imported(text, tmp_path)
+    execs = "SELECT tid, result, full_path FROM call WHERE name = 'execve'"
+    assert database.execute(execs).fetchall() == [(1, 0, "/bin/true")]
+    assert database.execute("SELECT count(*) FROM thread WHERE end IS NULL").fetchone() == (0,)
+
+
 def test_an_exec_of_another_thread_is_known_where_no_line_says_so(tmp_path: Path) -> None:
     """-qqq leaves out the marks of ends, and that of who is superseded."""
     quiet = "".join(line for line in SELDOM.splitlines(keepends=True) if " +++ " not in line)

@@ -72,6 +72,8 @@ _TIME = re.compile(
 _CLOCK = re.compile(r"(?:\[pid +\d+\] +|\d+(?:<[^>]*>)? +)?(?:\d\d:\d\d:\d\d|\d{9,}(?:\.\d+)?) ")
 _PLACE = re.compile(r"(?:\[(?:[0-9a-fA-F]{8,}|\?+)\] +|\[ *\d+\] +)+")
 _CALL = re.compile(r"([a-zA-Z_]\w*)\(")
+# The second of an execve that makes its thread the process's first one, if nothing was written meanwhile.
+_GOES_ON = re.compile(r"<(?:unfinished|pid changed to \d+) \.\.\.>$")
 _RESUMED = re.compile(r"<\.\.\. ([a-zA-Z_]\w*) resumed> ?")
 _SUPERSEDED = re.compile(r"\+\+\+ superseded by execve in pid (\d+)(?:<[^>]*>)? \+\+\+")
 # -c's table: its titles, by -U others and in another order; a row; the last row.
@@ -459,8 +461,8 @@ class StraceImport:
 
     def _called(self, task: _Task, name: str, rest: str, time: int) -> None:
         rest = rest.rstrip()
-        if rest.endswith("<unfinished ...>"):
-            task.pending = (name, rest[: -len("<unfinished ...>")], time)
+        if found := _GOES_ON.search(rest):
+            task.pending = (name, rest[: found.start()], time)
             task.made = set()
             return
         if rest.endswith("<detached ...>"):
