@@ -6,8 +6,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from helpers.victim import wait_until
 from cases import case
 
 DISK = 'where = "here"\n[disk]\nprofile = "hitachi-hds721010kla330"\nsize = "8G"\nbacking = "64M"\n'
+UNMISTAKABLE = "nobodys-machine"
 READS = '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "random-read"\n'
 
 
@@ -32,12 +36,41 @@ def nothing_is_left() -> bool:
         not list(Path(localhost.SCRATCH).glob("dm-david-bench-*"))
 
 
+def numbers(value: Any, path: str) -> Iterator[tuple[str, float]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from numbers(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from numbers(inner, path)
+    elif isinstance(value, (int, float)):
+        yield path, value
+
+
+def check_no_surroundings(text: str) -> None:
+    """In a run's figures is no date, in any unit, and no place or name of this machine."""
+    now, result = time.time(), json.loads(text)["result"]
+    dates = {path: value for path, value in numbers(result, "result")
+             if any(0 <= now - value / unit < 600 for unit in (1, 10**3, 10**6, 10**9))}
+    assert not dates and now > 10**9, (dates, now)
+    words = json.dumps(result)
+    for word in (localhost.SCRATCH, "dm-david-bench-", UNMISTAKABLE):
+        at = words.find(word)
+        assert at < 0, (word, words[max(0, at - 100) : at + 100])
+
+
 @case
 def a_bench_on_this_machine_makes_a_disk_and_removes_it() -> None:
     mkfs = '[[filesystem]]\ntype = "ext4"\n[[workload]]\nkind = "metadata"\nfiles = 30\n'
+    before = os.uname().nodename
     for text in (mkfs, READS + "operations = 20\n"):
-        came = labrun.execute(described(DISK + text))
+        socket.sethostname(UNMISTAKABLE)
+        try:
+            came = labrun.execute(described(DISK + text))
+        finally:
+            socket.sethostname(before)
         assert "text" in came, came
+        check_no_surroundings(came["text"])
         result = json.loads(came["text"])["result"]
         assert result["operations"] >= 20 and result["seconds"] > 0, result
         assert nothing_is_left()

@@ -258,6 +258,11 @@ def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     return outcome(seen, span.sampler.rows)
 
 
+def dateless(figures: dict[str, Any]) -> dict[str, Any]:
+    """Of a disk's figures what a second run has, too: when the disk was made is no figure of a run."""
+    return {name: value for name, value in figures.items() if name != "created"}
+
+
 def outcome(seen: doubts.Seen, rows: list[Row]) -> dict[str, Any]:
     record, ns, part = seen.record, seen.ns, seen.part
     verdict, found = lateness.verdict(part), check.findings(part)
@@ -281,7 +286,7 @@ def outcome(seen: doubts.Seen, rows: list[Row]) -> dict[str, Any]:
         "reach": doubts.reach_of(part),
         "left_ns": seen.left_ns,
         "steady": seen.warming,
-        "stats": part,
+        "stats": dateless(part),
         "columns": COLUMNS,
         "samples": [line[:-1] for line in rows],
         "histograms": [line[-1] for line in rows],
