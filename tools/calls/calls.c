@@ -53,6 +53,22 @@ int call_arg(const struct call *call, char letter)
 	return at ? at - call->args : -1;
 }
 
+bool call_wants_name(const struct call *call)
+{
+	switch (call->effect) {
+	case DOES_OPEN:
+	case DOES_LOOK ... DOES_STATX:
+	case DOES_READLINK:
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+	case DOES_TRUNCATE:
+	case DOES_CHDIR:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool call_closes_at_exec(const struct call *call, const u64 *args)
 {
 	if (call->fds >= CALL_FDS_IF(0, 0))

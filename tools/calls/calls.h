@@ -140,6 +140,9 @@ const struct call *call_of(u32 nr);
 /* The position of the first argument with that letter; -1 if there is none. */
 int call_arg(const struct call *call, char letter);
 
+/* Does it act on what its one name names? Then ENOENT says that the name is not there. */
+bool call_wants_name(const struct call *call);
+
 /* Are the descriptors that it has made closed at exec? Not of a call with a struct or a command. */
 bool call_closes_at_exec(const struct call *call, const u64 *args);
 

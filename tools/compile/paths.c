@@ -269,19 +269,7 @@ static void not_found(struct compiler *c, const struct named *named)
 	struct node *node = named->node;
 	u64 args[WL_ARGS] = {};
 
-	switch (c->making.call->effect) {
-	case DOES_OPEN:
-	case DOES_LOOK ... DOES_STATX:
-	case DOES_READLINK:
-	case DOES_UNLINK:
-	case DOES_RMDIR:
-	case DOES_TRUNCATE:
-	case DOES_CHDIR:
-		break;
-	default:
-		return;
-	}
-	if (!node->parent || node->target)
+	if (!call_wants_name(c->making.call) || !node->parent || node->target)
 		return;
 	if (!tree_unknown(&c->tree, node)) {
 		if (!node->file || !S_ISREG(node->file->mode) ||

@@ -327,19 +327,8 @@ static void claim_failed(struct finder *f, const struct seen *s)
 		claim_no_directory(f, s, s->name);
 		return;
 	}
-	switch (s->call->effect) {
-	case DOES_OPEN:
-	case DOES_LOOK ... DOES_STATX:
-	case DOES_READLINK:
-	case DOES_UNLINK:
-	case DOES_RMDIR:
-	case DOES_TRUNCATE:
-	case DOES_CHDIR:
+	if (call_wants_name(s->call))
 		claim_name(f, s, s->name, STATE_ABSENT, STATE_ANY);
-		break;
-	default:
-		break;
-	}
 }
 
 static void claim_done(struct finder *f, const struct seen *s)
