@@ -97,11 +97,11 @@ def test_an_age_is_a_dimension_by_a_recipe_of_david_age(tmp_path) -> None:
 
 def test_figures_of_members_are_sums_but_for_what_they_share() -> None:
     one = {"state": "ok", "fault": "none", "block_size": 4096, "late_max": 5, "late": [1, 2], "name": "a",
-           "reach": {"pages": 3}, "busy_ns": 7}
+           "reach": {"pages": 3, "first": 1, "end": 2}, "busy_ns": 7, "pool_saved": 2, "pool_memory": 8}
     other = one | {"state": "full", "fault": "room", "late_max": 9, "late": [1, 0, 4], "name": "b"}
     assert target.together([one, other]) == {
         "state": "full", "fault": "room", "block_size": 4096, "late_max": 9, "late": [2, 2, 4], "name": "a",
-        "reach": {"pages": 6}, "busy_ns": 14}
+        "reach": {"pages": 6, "first": 2, "end": 4}, "busy_ns": 14, "pool_saved": 2, "pool_memory": 8}
     assert target.together([one]) is one
 
 

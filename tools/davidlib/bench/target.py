@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..disk import array, dm, md, pool, setting, stats
+from ..disk import array, dm, group, md, pool, setting, stats
 from ..disk.array import ArrayParameters, create_array
 from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
@@ -19,8 +19,6 @@ from .limits import Limits
 
 NAME = "david-bench"
 POOL = "david-bench"
-# Of several members the largest; what all of them have is one.
-MOST, SHARED = ("late_max", "created", "pool_saved", "pool_memory"), ("block_size",)
 
 
 @dataclass(frozen=True)
@@ -49,26 +47,15 @@ class Target:
 SINGLE = Target(f"/dev/mapper/{NAME}", (NAME,))
 
 
-def _sum(name: str, values: list[Any]) -> Any:
-    first = values[0]
-    if isinstance(first, dict):
-        return {key: _sum(key, [value[key] for value in values]) for key in first}
-    if isinstance(first, list):
-        width = max(map(len, values))
-        return [sum(column) for column in zip(*([*value, *[0] * (width - len(value))] for value in values),
-                                              strict=True)]
-    if isinstance(first, str) or name in SHARED:
-        return first
-    return max(values) if name in MOST else sum(values)
-
-
 def together(figures: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of several disks as of one. Its state is the worst that one has."""
+    """Of the members of one pool as of one disk. Its state is the worst that one has, with its fault. Places
+    add up, too: their differences are of all members."""
     if len(figures) == 1:
         return figures[0]
     worst = max(figures, key=lambda one: stats.STATES.index(one["state"]))
-    found = {name: _sum(name, [one[name] for one in figures]) for name in figures[0]}
-    return found | {"state": worst["state"], "fault": worst["fault"]}
+    reach = {name: sum(one["reach"][name] for one in figures) for name in figures[0]["reach"]}
+    of_pool = {name: max(one[name] for one in figures) for name in group.OF_THE_POOL}
+    return group.total(figures[0]["name"], figures) | of_pool | {"reach": reach, "fault": worst["fault"]}
 
 
 def make(disk: DiskParameters, told: dict[str, Any] | None, seed: int) -> Target:
