@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..disk import stats as disk
+from ..sizes import SECTOR
 
-SECTOR = 512
 PARTS = disk.PARTS
 # Of the blocks that were written, by what decided about them: the content of files, or all else. What the
 # question itself has decided (`mode`: classify=keep or data) is of neither kind.

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..report import origin, page
+from ..report import forms, origin, page
 from ..report.charts import Drawing
 from . import criteria, measured, sections
 from .measured import Runs
@@ -75,8 +75,7 @@ def _paragraph(text: str) -> list[str]:
 
 
 def _table(table: Table) -> list[str]:
-    head, rows = table
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)] + [""]
+    return [*forms.as_markdown(table).splitlines(), ""]
 
 
 def _made(quick: bool, runs: Runs, found: dict[str, Any]) -> str:

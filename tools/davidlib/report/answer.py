@@ -13,6 +13,7 @@ from ..bench.metrics import METRICS
 from ..bench.results import reached
 from . import crossings, factors, figures
 from .figures import Estimate
+from .forms import Table
 
 NO_INTERVAL = "one run each, so there is no interval: repeats = 3 or more gives one"
 
@@ -122,9 +123,6 @@ def sentences(runs: list[dict[str, Any]], metric: str) -> dict[str, str]:
     return found
 
 
-Table = tuple[list[str], list[list[str]]]
-
-
 def table(runs: list[dict[str, Any]], metric: str) -> Table:
     """The answer's numbers: head and rows, one for each workload and variant."""
     known, still = METRICS[metric], figures.without_randomness(runs)
@@ -180,6 +178,11 @@ def depends(runs: list[dict[str, Any]], metric: str) -> list[str]:
     return said
 
 
+def across(runs: list[dict[str, Any]], metric: str) -> list[str]:
+    """What groups tell beside one another: interactions, and where curves cross."""
+    return depends(runs, metric) + crossings.sentences(runs, metric)
+
+
 def _in_doubt(runs: list[dict[str, Any]], kind: str) -> str:
     """Whose figures have that doubt, and what it says of the first run of each; nothing: of none."""
     texts: dict[str, str] = {}
@@ -206,7 +209,7 @@ def with_doubts(runs: list[dict[str, Any]], metric: str) -> list[str]:
     for heading, text in sentences(runs, metric).items():
         said = doubted(runs, heading)
         found.append(f"{text} In doubt: {'. '.join(said)}." if said else text)
-    return found + depends(runs, metric) + crossings.sentences(runs, metric)
+    return found + across(runs, metric)
 
 
 def _percent(shares: list[float]) -> str:

@@ -8,8 +8,6 @@ on and off. `labels` says what each is, with its unit: that is the head of the d
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -19,7 +17,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from . import theme
+from . import forms, theme
 
 alt.data_transformers.disable_max_rows()
 TABLE = "table"
@@ -133,11 +131,8 @@ class Drawing:
         return found
 
     def csv(self) -> str:
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.labels.values())
-        writer.writerows([row.get(field) for field in self.labels] for row in self.rows)
-        return out.getvalue()
+        rows = ([row.get(field) for field in self.labels] for row in self.rows)
+        return forms.as_csv((self.labels.values(), rows))
 
     def rendered(self, kind: str) -> bytes:
         """The bytes of an SVG, a PNG, a PDF or a CSV; the same each time."""

@@ -13,7 +13,7 @@ from ..bench.metrics import METRICS
 from ..bench.results import Results
 from ..command import Commands
 from ..util import DAVID, MISSED, NOT_BELIEVABLE, UserError, write_whole
-from . import answer, compare, crossings, origin, thresholds, trust, why
+from . import answer, compare, origin, thresholds, trust, why
 
 
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -97,7 +97,7 @@ def report(args: argparse.Namespace) -> int:
         print(sentence)
         for doubt in answer.doubted(runs, workload):
             print(f"  in doubt: {doubt}")
-    for line in answer.depends(runs, metric) + crossings.sentences(runs, metric):
+    for line in answer.across(runs, metric):
         print(line)
     for line in why.sentences(runs, metric) if why.known(runs) else []:
         print(f"  why: {line}")

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +16,13 @@ Runs = list[dict[str, Any]]
 
 def table(runs: Runs) -> str:
     """A line for each run."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(columns(one) for one in runs)
-    return out.getvalue()
+    return forms.as_csv((COLUMNS, map(columns, runs)))
 
 
 def samples(runs: Runs) -> str:
     """A line for each sample of each run."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["run", *(runs[0]["result"]["columns"] if runs else [])])
-    for one in runs:
-        writer.writerows([one["id"], *row] for row in one["result"]["samples"])
-    return out.getvalue()
+    head = ["run", *(runs[0]["result"]["columns"] if runs else [])]
+    return forms.as_csv((head, ([one["id"], *row] for one in runs for row in one["result"]["samples"])))
 
 
 def answers(runs: Runs, metric: str, top: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
+from typing import Any
 
 Table = tuple[list[str], list[list[str]]]
 # What LaTeX takes for something else.
@@ -12,7 +14,8 @@ LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textascii
          **{letter: f"\\{letter}" for letter in "&%$#_{}"}}
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: tuple[Iterable[Any], Iterable[Iterable[Any]]]) -> str:
+    """Of any values: None is nothing."""
     head, rows = table
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([head, *rows])

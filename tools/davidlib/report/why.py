@@ -133,10 +133,10 @@ def rows(runs: Runs) -> list[list[str]]:
     found: dict[tuple[str, str], Runs] = {}
     for one in runs:
         found.setdefault((one["run"]["workload"]["name"], one["run"]["variant"]), []).append(one)
-    lines = []
+    lines, told = [], shown(runs)
     for (workload, name), mine in found.items():
         cells = []
-        for cost in shown(runs):
+        for cost in told:
             of = values(mine, cost)
             cells.append(answer.digits(_mean(of[name])) if name in of else "-")
         lines.append([workload, name, *cells, *(_share(mine, column) for column in costs.SHARES)])
