@@ -45,6 +45,8 @@ def read(text: str, base: Path) -> spec.Spec:
         ('kernel = ["6.12", "6.12"]', "a.toml:1: kernel: a value is there twice"),
         ('kernel = "newest"', "a.toml:1: kernel: --virtual-time: the uml lab's newest kernel has several"),
         ('kernel = "./nosuch"', "a.toml:1: kernel: .*/nosuch: there is no such directory"),
+        ('kernel = "~nobody-there/linux"', "a.toml:1: kernel: .*/~nobody.*: there is no such"),
+        ("kernel = []", "a.toml:1: kernel: an empty list leaves nothing to run"),
         ('kernel = "./empty"', "a.toml:1: kernel: .*/empty: no source tree of a kernel"),
         ('kernel = ["./linux", "./other/linux"]', "a.toml:1: kernel: two of them are called linux"),
         ('kernel = "./linux"\nwhere = "vm"', "a.toml:1: kernel: .*/linux: .* --kind uml only"),

@@ -34,7 +34,7 @@ class Kernel:
 
 def _path(word: str, base: Path) -> str:
     """A tree's, from the question's own place."""
-    return str((base / Path(word).expanduser()).resolve()) if own_kernel.is_own(word) else word
+    return str((base / own_kernel.path_of(word)).resolve()) if own_kernel.is_own(word) else word
 
 
 def _word(name: str) -> str:
@@ -42,15 +42,16 @@ def _word(name: str) -> str:
 
 
 def read(top: Table, where: str, base: Path) -> list[Kernel]:
-    found = [_path(word, base) for word in top.several("kernel", str, [])]
-    if found and where == "here":
+    is_named = "kernel" in top.left
+    found = [_path(word, base) for word in top.several("kernel", str, [DEFAULT])]
+    if is_named and where == "here":
         raise top.wrong("kernel", 'kernel: where = "here" has the kernel of this machine; leave it out')
-    for name in found:
+    for name in found if is_named else ():
         try:
             check(where, name)
         except UserError as error:
             raise top.wrong("kernel", f"kernel: {str(error).replace('--kernel ', '')}") from None
-    levels = [Level(_word(name), name) for name in found or [DEFAULT]]
+    levels = [Level(_word(name), name) for name in found]
     words = [level.word for level in levels]
     if twice := double(levels[::-1]) or next((word for word in words if words.count(word) > 1), ""):
         raise top.wrong("kernel", f"kernel: two of them are called {twice}, and a page could not tell them "

@@ -58,6 +58,11 @@ def is_own(kernel: str) -> bool:
     return "/" in kernel
 
 
+def path_of(kernel: str) -> Path:
+    """A `~NAME` of nobody is a name like others."""
+    return Path(os.path.expanduser(kernel))
+
+
 def is_resolved(kernel: str) -> bool:
     return is_own(kernel) and (Path(kernel) / ABOUT).exists()
 
@@ -96,7 +101,7 @@ def check(kind: str, kernel: str, config: Sequence[str | Path] = (), debug: bool
             raise UserError("--config: it is about a kernel that is built of your sources; name their "
                             "directory with --kernel")
         return
-    path = Path(kernel).expanduser()
+    path = path_of(kernel)
     if (path / ABOUT).exists():
         return
     if not path.exists():
@@ -116,7 +121,7 @@ def resolve(kind: str, kernel: str, config: Sequence[str | Path] = ()) -> str:
     check(kind, kernel, config)
     if not is_own(kernel):
         return kernels.version(kernel)
-    path = Path(kernel).expanduser().resolve()
+    path = path_of(kernel).resolve()
     if (path / ABOUT).exists():
         return str(path)
     return str(of_source(path, [Path(name).resolve() for name in config]))
@@ -125,7 +130,7 @@ def resolve(kind: str, kernel: str, config: Sequence[str | Path] = ()) -> str:
 def known(kind: str, kernel: str, config: Sequence[str | Path] = ()) -> str:
     """The same without building: the source tree, if there is no kernel of it as it is now."""
     check(kind, kernel, config)
-    path = Path(kernel).expanduser().resolve()
+    path = path_of(kernel).resolve()
     if (path / ABOUT).exists():
         return str(path)
     work, fragments = _work(path, [Path(name).resolve() for name in config])
