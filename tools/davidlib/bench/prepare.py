@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a sweep needs before its first run: the labs' module, and Dask and Altair in an environment.
 
-The environment is set up when it is first needed, as these are large: `tools/setup bench`.
+The environment is set up when it is first needed, as these are large: `tools/setup bench`. Its name has
+the digest of what is in it: two trees with different lists do not take each other's away.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
 
 from ..util import CACHE, TREE, UserError
 
-VENV = CACHE / "venv-bench"
+LIST = TREE / "tools" / "setup-bench.txt"
+VENV = CACHE / f"venv-bench-{hashlib.sha256(LIST.read_bytes()).hexdigest()[:10]}"
 INSIDE = "DAVID_BENCH_PYTHON"
 
 
