@@ -35,6 +35,8 @@ SIM = {
     ), count=500, warm=20),
     "SSD that collects": Asked(FLASH, (Part(writes=60, rate=10_000_000, flush=20),),
                                count=6000, warm=500, every=1000, options=FULL),
+    "SSD whose buffer is full": Asked(FLASH, (Part(writes=100, rate=25_600_000, flush=500, depth=64),),
+                                      count=4000, warm=500, options=(*FULL, "write_buffer=128KiB")),
     "blank SSD": Asked(FLASH, (Part(writes=30, rate=10_000_000, flush=20, span=1 << 24),),
                        count=3000, warm=100, options=("precondition=fresh", "buffer_reads=yes")),
     "RAID-0 of SSDs": Asked(FLASH, (Part(writes=40, depth=1, span=1 << 26),), count=400,
@@ -55,7 +57,6 @@ SIM_IDLE = {
     **dict.fromkeys(("jobs.*.failed_flushes", "jobs.*.writes.failed", "jobs.*.writes.failed_mean_us"),
                     "tests/unit/bench"),
     "jobs.*.drive_ns.map": "tests/unit/profiles-check.c",
-    "jobs.*.buffer_waits": "tests/unit/solid-test.c",
 }
 
 

@@ -398,6 +398,20 @@ def suspended(asked: Asked, requests: list[Request]) -> int:
     return sum(one.parts["queued"] >= told["suspend_time"] for one in reads)
 
 
+def waited_for_room(asked: Asked, requests: list[Request]) -> int:
+    """Writes that took longer than their command, their way over the link and the drive's latency. The drive
+    takes one command after another, and data of writes cross the link so."""
+    told, late, taken, crossed = profile_of(asked), 0, 0.0, 0.0
+    others = ("write_wake_time", "write_command_time", "page_time", "link_command_time", "interrupt_batch")
+    assert not any(told[name] for name in others), told
+    for one in sorted(requests, key=lambda one: (one.arrival, one.op != FLUSH)):
+        taken = max(taken, one.arrival) + told["command_time"]
+        if one.op == WRITE:
+            crossed = max(crossed, taken) + one.sectors * 512e9 / number_of_rate(told["link_rate"])
+            late += one.done > crossed + told["write_latency"] + 1
+    return late
+
+
 def of_flash(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[str, Any]:
     """What flash did, of a job of requests of one page each, on a drive that was full or blank before."""
     job, counted = doc["jobs"][0], ended[asked.warm :]
@@ -422,7 +436,7 @@ def of_flash(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[st
         "programs": Between(pages / PROGRAM - 64, pages / PROGRAM + flushes + 64),
         "erases": Between(job["moved_pages"] / BLOCK * 0.9, pages / BLOCK + 64) if job["moved_pages"] else 0,
         "suspended": suspended(asked, counted),
-        "buffer_waits": Between(0, sum(one.op == WRITE and one.parts["queued"] > 0 for one in counted)),
+        "buffer_waits": waited_for_room(asked, ended) - waited_for_room(asked, ended[: asked.warm]),
         "flash_reads": sum(one.parts["die"] > 0 for one in reads),
         "buffer_reads": sum(one.hit for one in reads) - unwritten,
     } | {name: 0 for name in ("slc_programs", "folded_pages", "map_reads", "map_programs")}
@@ -534,16 +548,17 @@ def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict
     drives = [one["drive_ns"] for one in told["members"]]
     second |= flat(f"{job}.drive_ns", {name: sum(one[name] for one in drives) for name in PARTS})
     writes, programs = sum(one.writes for one in members), told["programs"]
-    pages = writes + told["moved_pages"]
+    pages, apart = writes + told["moved_pages"], alone(asked, requests, chunk, place)
     second |= flat(job, {
         "host_pages": writes, "flash_reads": sum(one.reads for one in members),
         "moved_pages": Between(programs * PROGRAM * 0.9, programs * PROGRAM * 1.2),
         "write_amplification": printed(pages / writes, 4),
         "programs": Between(pages / PROGRAM * 0.8, pages / PROGRAM * 1.2),
-        "suspended": sum(suspended(asked, one) for one in alone(asked, requests, chunk, place)),
+        "suspended": sum(suspended(asked, one) for one in apart),
+        "buffer_waits": sum(waited_for_room(asked, one) for one in apart),
         "sample": 1,
-    } | {name: 0 for name in ("erases", "buffer_waits", "buffer_reads", "empty_reads", "slc_programs",
-                              "folded_pages", "map_reads", "map_programs")})
+    } | {name: 0 for name in ("erases", "buffer_reads", "empty_reads", "slc_programs", "folded_pages",
+                              "map_reads", "map_programs")})
     for number, one in enumerate(members):
         second |= flat(f"{job}.members.{number}", of_member(one, told["members"][number], asked, ns))
     return second
