@@ -24,6 +24,14 @@ from helpers.planted import PLANT
 
 REDUCE = 1800.0
 SHORT = 24  # steps
+COSTLY = 12  # kinds of steps, of which it is said what they took
+OUTCOMES = {
+    "failed": "failed",
+    "control": "that failed on the control, too",
+    "part": "compared in part",
+    "late": "too slow to end",
+    "not built": "not built",
+}
 
 
 def number_of(text: str) -> tuple[str, Any]:
@@ -40,23 +48,39 @@ def number_of(text: str) -> tuple[str, Any]:
 
 def tell(plan: Plan, found: Judged, seconds: float, cpu: float) -> None:
     kind = "control, too" if found.control else found.late or "clean"
+    if found.part:
+        kind = f"compared in part, {found.compared} steps: {found.part}"
     if found.not_built:
         kind = f"not built: {found.not_built}"
     if found.wrong:
         kind = f"FAILED: {found.wrong}"
     kind += f"; {found.squashed} of {found.written} blocks squashed"
+    if found.left_out:
+        kind += f"; left out: {'; '.join(found.left_out)}"
     took = f"{found.steps} steps, {seconds:.0f} s, of CPU time {cpu:.0f} s"
     say(f"attack: {plan.seed}: {plan.says()}: {kind} ({took})")
     if found.control:
         say(f"attack: {plan.seed}: control: {found.control[:600]}")
     row = {
-        **vars(found),
+        **{key: value for key, value in vars(found).items() if key != "seconds"},
         "seed": plan.seed,
         "plan": plan.says(),
         "seconds": round(seconds, 1),
         "cpu": round(cpu, 1),
     }
     print("RESULT " + json.dumps(row), flush=True)
+
+
+def outcome(found: Judged) -> str:
+    """One of OUTCOMES, or "clean": to its end nothing differed from the control."""
+    ended = {
+        "failed": found.wrong,
+        "control": found.control,
+        "not built": found.not_built,
+        "late": found.late,
+        "part": found.part,
+    }
+    return next((kind for kind, text in ended.items() if text), "clean")
 
 
 def one(plan: Plan) -> Judged:
@@ -81,6 +105,7 @@ def attack(args: argparse.Namespace) -> int:
         PLANT.write_text(args.plant)
     deadline = time.monotonic() + args.seconds
     kinds: Counter[str] = Counter()
+    costs: dict[str, float] = {}
     seed, begun = args.seed, 0
     while begun < args.count and time.monotonic() < deadline:
         plan = compose(seed, held)
@@ -88,19 +113,13 @@ def attack(args: argparse.Namespace) -> int:
             plan = shorter(plan, args.steps)
         found = one(plan)
         kinds["steps"] += found.steps
+        kinds["compared"] += found.compared
         kinds["refused"] += found.refused
-        what = (
-            "failed"
-            if found.wrong
-            else "control"
-            if found.control
-            else "not built"
-            if found.not_built
-            else "late"
-            if found.late
-            else "clean"
-        )
+        kinds["left out"] += len(found.left_out)
+        what = outcome(found)
         kinds[what] += 1
+        for name, seconds in found.seconds.items():
+            costs[name] = costs.get(name, 0.0) + seconds
         kinds["squashing"] += what == "clean" and found.squashed > 0
         kinds["squashed"] += found.squashed
         kinds["written"] += found.written
@@ -116,10 +135,16 @@ def attack(args: argparse.Namespace) -> int:
         seed += 1
     if lost := leaks():
         say(f"attack: kmemleak: {lost}")
-    names = {"failed": "failed", "control": "that failed on the control, too", "late": "too slow to end"}
-    rest = ", ".join(f"{kinds[kind]} {name}" for kind, name in (names | {"not built": "not built"}).items())
+    rest = ", ".join(f"{kinds[kind]} {name}" for kind, name in OUTCOMES.items())
     say(f"attack: {begun} lives on {os.uname().release}: {kinds['clean']} clean, {rest}")
     say(f"attack: {kinds['steps']} steps on fake disks, of which {kinds['refused']} were refused")
+    say(
+        f"attack: {kinds['compared']} of them were compared with the control's; "
+        f"{kinds['left out']} were left out, as only the control refused them"
+    )
+    total = sum(costs.values())
+    for name, seconds in sorted(costs.items(), key=lambda item: -item[1])[:COSTLY]:
+        say(f"attack: cost: {seconds:.0f} s of {total:.0f}: {name}")
     say(
         f"attack: {kinds['squashing']} of {kinds['clean']} clean lives squashed something: in all lives "
         f"{kinds['squashed']} of {kinds['written']} blocks of content"

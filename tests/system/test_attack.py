@@ -10,10 +10,11 @@ import pytest
 
 from helpers import attacklife
 from helpers.attacklayers import BUILDERS
-from helpers.attacklife import Judged, Lived, compared, reduced
+from helpers.attacklife import Judged, Lived, judged, reduced
 from helpers.attackplan import LAYERS_MOST, MODES, STEPS_LEAST, Plan, compose, drops, read, rows, table
 from helpers.attackside import Moment
 from helpers.attacksteps import STEPS
+from attackrun import outcome
 from labjob import PYTHON, Job
 
 HERE = Path(__file__).parent
@@ -110,9 +111,13 @@ def test_what_fails_is_reduced_to_the_steps_that_it_takes(monkeypatch: pytest.Mo
     assert reduced(plan, 0, lambda text: None).steps == plan.steps
 
 
+def lived(*moments: Moment) -> Lived:
+    return Lived([*moments])
+
+
 def test_what_the_control_has_too_is_no_failure() -> None:
-    def lived(*moments: Moment) -> Lived:
-        return Lived([*moments])
+    def compared(control: Lived, fake: Lived) -> str:
+        return attacklife.compared(control, fake).wrong
 
     refused, tree, said = Moment(0, "a", "no"), Moment(0, "a", tree=["x"]), Moment(0, "a", complaints=["bad"])
     good = Moment(0, "a")
@@ -122,3 +127,34 @@ def test_what_the_control_has_too_is_no_failure() -> None:
     assert "not the control's" in compared(lived(tree), lived(Moment(0, "a", tree=["y"])))
     assert "kernel: bad" in compared(lived(good), lived(said))
     assert not compared(lived(good, said), lived(said, good))
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_what_only_the_control_refuses_ends_the_comparison_and_is_said(
+    monkeypatch: pytest.MonkeyPatch, always: bool
+) -> None:
+    """What is lost behind it is found all the same: once more without that step. Where that is of no avail,
+    the life is not clean.
+    """
+    plan = compose(7).with_steps([("a", 1), ("b", 2), ("c", 3), ("d", 4)])
+
+    def lived_now(plan: Plan, fake: bool) -> Lived:
+        moments = [Moment(at, name) for at, (name, _) in enumerate(plan.steps)]
+        for moment in moments:
+            if not fake and (moment.name == "b" or always):
+                moment.refused = "no"
+            if moment.name == "c":
+                moment.tree = ["fake" if fake else "control"]
+        found = lived(*moments)
+        found.steps = len(moments)
+        return found
+
+    monkeypatch.setattr(attacklife, "lived", lived_now)
+    found = judged(plan)
+    if always:
+        assert found.part and not found.wrong and len(found.left_out) == 3, found
+        assert outcome(found) == "part"
+        assert outcome(judged(plan.with_steps([]))) == "part"
+    else:
+        assert "not the control's" in found.wrong, found
+        assert found.left_out == ["b: no"] and found.compared == 1 and found.steps == 7, found

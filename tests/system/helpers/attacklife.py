@@ -12,8 +12,8 @@ import select
 import signal
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from helpers.guest import SCRATCH, Failed, run, say
 from helpers.manifest import difference
 
 END = "the end"
+AGAIN = 3  # so often a life is lived again at most, without what only the control refused
 LONGEST = 240  # seconds of one side: a life that takes longer is not judged, for the machine may be busy
 
 
@@ -36,20 +37,38 @@ class Lived:
     steps: int = 0
     squashed: int = 0  # blocks, at once or later
     written: int = 0  # of these, with content of their own
+    seconds: dict[str, float] = field(default_factory=dict)  # by what took them: steps by name
+
+
+@dataclass
+class Compared:
+    """`wrong` is the first difference. Behind a step that the control alone refused, `alone`, the two sides
+    are not in the same state any more: what comes then is compared with nothing.
+    """
+
+    wrong: str = ""
+    steps: int = 0
+    alone: Moment | None = None
 
 
 @dataclass
 class Judged:
-    """`wrong` is what fake disks have and the control does not. `control` is what ended the control."""
+    """`wrong` is what fake disks have and the control does not. `control` is what ended the control. `part`
+    is where the comparison ended though neither side did: such a life is not clean.
+    """
 
     wrong: str = ""
     control: str = ""
+    part: str = ""
     late: str = ""
     not_built: str = ""
-    steps: int = 0
+    steps: int = 0  # done to fake disks, whoever was asked what they came to
+    compared: int = 0  # with the control, in the last of the lives lived
     refused: int = 0
+    left_out: list[str] = field(default_factory=list)  # steps that only the control refused
     squashed: int = 0  # blocks; a life in which none is squashed proves nothing of what is kept
     written: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def lived(plan: Plan, fake: bool) -> Lived:
@@ -98,22 +117,35 @@ def lived_here(plan: Plan, fake: bool) -> Lived:
             side = Side(plan, fake, exits)
             found.moments = side.moments
             try:
-                begin(side)
+                with timed(found, "the beginning"):
+                    begin(side)
                 for number, (name, seed) in enumerate(plan.steps):
-                    one_step(side, number, name, seed)
+                    with timed(found, name):
+                        one_step(side, number, name, seed)
                     found.steps += 1
                 side.moments.append(Moment(len(plan.steps), END))
-                side.moments[-1].tree = side.look()
+                with timed(found, END):
+                    side.moments[-1].tree = side.look()
                 side.moments[-1].complaints = side.complaints()
                 side.room()
             finally:
-                end(side)
+                with timed(found, "the way out"):
+                    end(side)
                 found.squashed, found.written = side.blocks_squashed, side.blocks_written
     except NotBuilt as error:
         found.not_built = " ".join(str(error).split())[:300]
     except (Failed, OSError) as error:
         found.wrong = f"{type(error).__name__}: {error}"
     return found
+
+
+@contextmanager
+def timed(found: Lived, what: str) -> Iterator[None]:
+    start = time.monotonic()
+    try:
+        yield
+    finally:
+        found.seconds[what] = found.seconds.get(what, 0.0) + time.monotonic() - start
 
 
 def begin(side: Side) -> None:
@@ -174,42 +206,73 @@ def clean_up() -> None:
 
 
 def judged(plan: Plan) -> Judged:
+    """What only the control refuses ends the comparison: the life is lived again without that."""
+    found, compared = once(plan)
+    for _ in range(AGAIN):
+        if not compared.alone or found.wrong or found.control or found.late:
+            break
+        left_out = [*found.left_out, f"{compared.alone.name}: {compared.alone.refused}"]
+        at = compared.alone.step
+        plan = plan.with_steps([*plan.steps[:at], *plan.steps[at + 1 :]])
+        before = found
+        found, compared = once(plan)
+        found.left_out = left_out
+        found.steps += before.steps
+        found.refused += before.refused
+        found.squashed += before.squashed
+        found.written += before.written
+        for what, seconds in before.seconds.items():
+            found.seconds[what] = found.seconds.get(what, 0.0) + seconds
+    if compared.alone:
+        found.part = f"step {compared.alone.step}, {compared.alone.name}: only the control refused it"
+    elif not found.compared:
+        found.part = "nothing could be compared"
+    return found
+
+
+def once(plan: Plan) -> tuple[Judged, Compared]:
     """The control first: it is what a difference is measured by."""
     control = lived(plan, False)
     if control.not_built:
-        return Judged(not_built=control.not_built)
+        return Judged(not_built=control.not_built), Compared()
     if control.late:
-        return Judged(late=f"control: {control.late}")
+        return Judged(late=f"control: {control.late}"), Compared()
     fake = lived(plan, True)
     refused = sum(bool(moment.refused) for moment in fake.moments)
     found = Judged(control=control.wrong, late=fake.late, steps=fake.steps, refused=refused)
     found.squashed, found.written = fake.squashed, fake.written
+    for side, name in ((control, "control"), (fake, "fake")):
+        found.seconds |= {f"{name}: {what}": seconds for what, seconds in side.seconds.items()}
     if fake.not_built:
         found.wrong = f"not built, as the control is: {fake.not_built}"
-        return found
-    found.wrong = compared(control, fake)
+        return found, Compared()
+    result = compared(control, fake)
+    found.wrong, found.compared = result.wrong, result.steps
     if fake.wrong and not found.wrong and not control.wrong:
         found.wrong = fake.wrong
     if control.wrong and not found.wrong and fake.wrong:
         found.control = f"{control.wrong} (and on fake disks: {fake.wrong})"
-    return found
+    return found, result
 
 
-def compared(control: Lived, fake: Lived) -> str:
-    """The first difference. Behind a step that the control refused alone, trees may differ."""
+def compared(control: Lived, fake: Lived) -> Compared:
     heard: set[str] = set()
     for there in control.moments:
         heard |= set(there.complaints)
+    found = Compared()
     for here, there in zip(fake.moments, control.moments, strict=False):
         if there.refused and not here.refused:
-            return ""
-        if here.refused and not there.refused:
-            return here.refused
-        if here.tree and there.tree and (wrong := difference(there.tree, here.tree)):
-            return f"step {here.step}, {here.name}: the tree is not the control's: " + "\n".join(wrong)
-        if new := [text for text in here.complaints if text not in heard]:
-            return f"step {here.step}, {here.name}: kernel: " + "\nkernel: ".join(new[:5])
-    return ""
+            found.alone = there
+        elif here.refused and not there.refused:
+            found.wrong = here.refused
+        elif here.tree and there.tree and (wrong := difference(there.tree, here.tree)):
+            found.wrong = f"step {here.step}, {here.name}: the tree is not the control's: " + "\n".join(wrong)
+        elif new := [text for text in here.complaints if text not in heard]:
+            found.wrong = f"step {here.step}, {here.name}: kernel: " + "\nkernel: ".join(new[:5])
+        if found.wrong or found.alone:
+            break
+        found.steps += here.name != END
+    return found
 
 
 def reduced(plan: Plan, seconds: float, tell: Callable[[str], None] = say) -> Plan:
