@@ -51,6 +51,7 @@
  *	straight	a block that was moved has no detour
  *	unlimited	limited recovery time does not limit it
  *	unstalled	commands that are under way when a stall begins do not wait for its end
+ *	open_zones	more zones than may be are open
  *	unseen	what only a disk's cache saw is not counted
  */
 #ifndef DAVID_MODEL_PLANTED_H
