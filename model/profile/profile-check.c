@@ -276,6 +276,100 @@ static int check_slc(const struct check *check)
 	return 0;
 }
 
+/* Words that mean nothing without zones. The table keeps those of an SSD from a disk. */
+static const void *zone_word(const struct profile *profile)
+{
+	const struct {
+		const void *field;
+		u64 value;
+	} words[] = {
+		{ &profile->zone_capacity, profile->zone_capacity },
+		{ &profile->conventional_zones, profile->conventional_zones },
+		{ &profile->max_open_zones, profile->max_open_zones },
+		{ &profile->max_active_zones, profile->max_active_zones },
+		{ &profile->zone_append_limit, profile->zone_append_limit },
+		{ &profile->zone_open_time, profile->zone_open_time },
+		{ &profile->zone_close_time, profile->zone_close_time },
+		{ &profile->zone_finish_time, profile->zone_finish_time },
+		{ &profile->zone_reset_time, profile->zone_reset_time },
+		{ &profile->zone_implicit_open_time, profile->zone_implicit_open_time },
+		{ &profile->zone_finish_empty_time, profile->zone_finish_empty_time },
+		{ &profile->zone_reset_full_time, profile->zone_reset_full_time },
+		{ &profile->append_command_time, profile->append_command_time },
+		{ &profile->zone_dies, profile->zone_dies },
+		{ &profile->zone_buffer, profile->zone_buffer },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (words[i].value)
+			return words[i].field;
+	return NULL;
+}
+
+static int check_zoned_flash(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+
+	if (!profile->power_loss_protection)
+		return profile_fail(check->error, line_of(check, &profile->zone_size),
+				    "an SSD with zones has power_loss_protection: less than a program_unit has to wait");
+	if (profile->slc_cache || profile->map_cache)
+		return profile_fail(check->error, line_of(check, &profile->zone_size),
+				    "an SSD with zones has neither slc_cache nor map_cache");
+	if (profile->precondition == PRECONDITION_RANDOM)
+		return profile_fail(check->error, line_of(check, &profile->precondition),
+				    "zones are not written at random: precondition is fresh or sequential");
+	if (profile->zone_dies > profile->dies)
+		return profile_fail(check->error, line_of(check, &profile->zone_dies),
+				    "zone_dies is more than dies");
+	if (profile->zone_buffer && profile->zone_buffer < profile->program_unit / 512)
+		return profile_fail(check->error, line_of(check, &profile->zone_buffer),
+				    "zone_buffer is less than program_unit");
+	if (profile->zone_append_limit > profile->max_sectors)
+		return profile_fail(check->error, line_of(check, &profile->zone_append_limit),
+				    "zone_append_limit is more than max_sectors: an append is one command");
+	return 0;
+}
+
+static int check_zoned(const struct check *check)
+{
+	const struct profile *profile = check->profile;
+	const void *word = zone_word(profile);
+	u32 block = profile->physical_block / 512;
+
+	if (!profile->zone_size)
+		return word ? profile_fail(check->error, line_of(check, word),
+					   "this is of a drive with zones; give zone_size") : 0;
+	if (!power_of_two(profile->zone_size) || profile->zone_size < block)
+		return profile_fail(check->error, line_of(check, &profile->zone_size),
+				    "zone_size is no power of two, or less than physical_block");
+	if (!multiple_of(profile->sectors, profile->zone_size))
+		return profile_fail(check->error, line_of(check, &profile->zone_size),
+				    "capacity is no multiple of zone_size");
+	if (div64_u64(profile->sectors, profile->zone_size) > PROFILE_MAX_HOST_ZONES)
+		return profile_fail(check->error, line_of(check, &profile->zone_size),
+				    "zone_size divides capacity into more than %lu zones",
+				    PROFILE_MAX_HOST_ZONES);
+	if (profile->zone_capacity > profile->zone_size ||
+	    !multiple_of(profile->zone_capacity, block))
+		return profile_fail(check->error, line_of(check, &profile->zone_capacity),
+				    "zone_capacity is more than zone_size, or no multiple of physical_block");
+	if (profile->conventional_zones >= div64_u64(profile->sectors, profile->zone_size))
+		return profile_fail(check->error, line_of(check, &profile->conventional_zones),
+				    "conventional_zones leaves no zone that is written in order");
+	if (profile->max_active_zones && profile->max_open_zones > profile->max_active_zones)
+		return profile_fail(check->error, line_of(check, &profile->max_open_zones),
+				    "max_open_zones is more than max_active_zones");
+	if (profile->host == HOST_LINUX_2_6_23)
+		return profile_fail(check->error, line_of(check, &profile->zone_size),
+				    "Linux 2.6.23 knows no zones; give host = blk-mq, or nvme");
+	if (profile->media_cache)
+		return profile_fail(check->error, line_of(check, &profile->media_cache),
+				    "media_cache is of a drive that manages its shingles itself; zones are the host's");
+	return profile->kind == DRIVE_SSD ? check_zoned_flash(check) : 0;
+}
+
 /* Requests of all hardware queues, which are allocated at once */
 #define MAX_TAGS	16384
 
@@ -309,7 +403,8 @@ int profile_check(const struct profile *profile, const struct profile_lines *lin
 		return check_blocks(&check);
 	if (profile->kind == DRIVE_SSD)
 		return check_blocks(&check) ?: check_flash(&check) ?: check_map_cache(&check) ?:
-		       check_slc(&check);
+		       check_slc(&check) ?: check_zoned(&check);
 	return check_blocks(&check) ?: check_zones(&check) ?: check_seeks(&check) ?:
-	       check_remaps(&check) ?: check_cache(&check) ?: check_shingled(&check);
+	       check_remaps(&check) ?: check_cache(&check) ?: check_shingled(&check) ?:
+	       check_zoned(&check);
 }

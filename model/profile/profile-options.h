@@ -18,6 +18,7 @@
 #define PROFILE_MAX_SLIPS	65536
 #define PROFILE_MAX_REMAPS	1024
 #define PROFILE_MAX_BANDS	BIT(19)
+#define PROFILE_MAX_HOST_ZONES	BIT(20)
 #define PROFILE_MAX_TEXT	(4 << 20)	/* bytes; the counts above need less */
 
 enum option_kind {

@@ -131,6 +131,22 @@ static void scale_shingled(struct profile *profile, u64 sectors)
 		profile->write_buffer = max_t(u64, profile->write_buffer, 2 * band);
 }
 
+/* Zones keep their size; those that are written at any place keep their share. */
+static int scale_zoned(struct profile *profile, u64 sectors)
+{
+	u64 conventional = profile->conventional_zones;
+
+	if (!profile->zone_size)
+		return 0;
+	if (sectors & (profile->zone_size - 1) || sectors == profile->zone_size ||
+	    sectors / profile->zone_size > PROFILE_MAX_HOST_ZONES)
+		return -EINVAL;
+	if (conventional)
+		conventional = max_t(u64, scale_to(conventional, sectors, profile->sectors), 1);
+	profile->conventional_zones = conventional;
+	return 0;
+}
+
 int profile_scale(struct profile *profile, u64 sectors)
 {
 	u64 cylinders;
@@ -139,6 +155,8 @@ int profile_scale(struct profile *profile, u64 sectors)
 		return 0;
 	if (!sectors || sectors > PROFILE_MAX_SECTORS ||
 	    sectors & (profile->logical_block / 512 - 1))
+		return -EINVAL;
+	if (scale_zoned(profile, sectors))
 		return -EINVAL;
 	if (profile->kind != DRIVE_DISK)
 		return scale_flash(profile, sectors);

@@ -645,6 +645,8 @@ void profile_derive(struct profile *profile)
 
 	if (profile->kind == DRIVE_SSD && !profile->raw_sectors)
 		profile->raw_sectors = default_raw(profile->sectors);
+	if (!profile->zone_capacity)
+		profile->zone_capacity = profile->zone_size;
 	if (profile->kind != DRIVE_DISK)
 		return;
 	profile->revolution = div64_u64(60000ULL * 1000 * 1000 * 1000 + profile->rpm / 2,

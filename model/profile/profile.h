@@ -198,6 +198,25 @@ struct profile {
 	u32 band;			/* sectors that can only be written together */
 	u32 clean_idle;			/* idle time before bands are cleaned */
 
+	/* Zones that the host manages: host-managed SMR, NVMe's ZNS */
+	u32 zone_size;			/* sectors, a power of two; 0: the drive has no zones */
+	u32 zone_capacity;		/* of these the first so many can be written */
+	u32 conventional_zones;		/* at the front of the disk: written at any place */
+	u32 max_open_zones;		/* 0: no limit */
+	u32 max_active_zones;
+	u32 zone_append_limit;		/* sectors; 0: the drive has no append */
+	u64 zone_open_time;		/* of the command, */
+	u64 zone_close_time;
+	u64 zone_finish_time;
+	u64 zone_reset_time;
+	/* and of an SSD */
+	u64 zone_implicit_open_time;	/* more, of a write that opens its zone */
+	u64 zone_finish_empty_time;	/* more, of an empty zone; else by what is not in it */
+	u64 zone_reset_full_time;	/* more, of a full zone; else by what is in it */
+	u32 append_command_time;	/* as write_command_time, of an append; 0: no other */
+	u32 zone_dies;			/* that a zone lies on; 0: all */
+	u32 zone_buffer;		/* sectors of a zone that may wait for dies */
+
 	/* Overheads */
 	u64 overhead;			/* of every request */
 	u64 overhead_by_kind[KIND_NR][2];	/* [kind][0: after a read, 1: after a write] */
@@ -345,6 +364,12 @@ int profile_scale(struct profile *profile, u64 sectors);
 
 /* Free the tables. Takes a zeroed profile, too. */
 void profile_free(struct profile *profile);
+
+/* Has the drive a map of pages, as SSDs without zones do? */
+static inline bool profile_has_map(const struct profile *profile)
+{
+	return profile->kind == DRIVE_SSD && !profile->zone_size;
+}
 
 /* Do reads and writes of a drive without an arm share the link? */
 static inline bool profile_shares_link(const struct profile *profile)
