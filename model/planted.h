@@ -43,6 +43,11 @@
  *	together	all dies of an SSD erase at once what its map, which is a sample, erases
  *	whole	a write goes into an SSD's buffer as a whole, or waits until that is empty
  *	idle	an idle SSD folds nothing of its SLC cache
+ *	one_die	a zone of an SSD lies on one of its dies
+ *	one_buffer	a zone of an SSD may have all of the write buffer
+ *	unreset	an SSD's zone that was reset has its data still
+ *	append	an append takes an SSD's controller as long as a write
+ *	unplugged	writes of a zone do not wait for each other
  *	nearer	what was written by itself is read off an SSD in half the time
  *	parity_read	an array's small write does not read the old parity
  *	overlap	a member of an array is busy twice while it has two requests

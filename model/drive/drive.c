@@ -93,6 +93,29 @@ static u64 drive_flush(struct drive *drive, struct command *cmd)
 	return max(drive->media_free, cmd->begin) + overhead;
 }
 
+/* Of a zone: it takes no arm. What is in the write buffer of the zone is written all the same. */
+static noinline u64 drive_zone(struct drive *drive, u8 op, struct command *cmd)
+{
+	const struct profile *profile = drive->profile;
+	u64 time = profile->overhead;
+
+	switch (op) {
+	case DISK_ZONE_OPEN:
+		time += profile->zone_open_time;
+		break;
+	case DISK_ZONE_CLOSE:
+		time += profile->zone_close_time;
+		break;
+	case DISK_ZONE_FINISH:
+		time += profile->zone_finish_time;
+		break;
+	default:
+		time += profile->zone_reset_time;
+	}
+	drive_decoded(drive, cmd, cmd->begin + time);
+	return cmd->begin + time;
+}
+
 static void fill_block(struct drive *drive, u64 sector, u32 sectors, u64 *time)
 {
 	struct media_pass pass = {
@@ -158,7 +181,7 @@ static u64 serve_alone(struct drive *drive, const struct drive_command *command,
 	struct solid_command alone = {
 		.sector = command->sector,
 		.sectors = command->sectors,
-		.op = command->sectors ? command->op : DISK_FLUSH,
+		.op = command->sectors || command->op > DISK_OP_NR ? command->op : DISK_FLUSH,
 		.flags = command->flags,
 	};
 	struct solid *solid = drive->solid;
@@ -253,7 +276,8 @@ u64 drive_serve(struct drive *drive, const struct drive_command *command, u64 no
 		return serve_alone(drive, command, now, parts);
 	drive_background(drive, cmd.begin);
 	if (command->op == DISK_FLUSH || !command->sectors) {
-		end = drive_flush(drive, &cmd);
+		end = command->op > DISK_OP_NR ? drive_zone(drive, command->op, &cmd) :
+						 drive_flush(drive, &cmd);
 	} else if (command->op == DISK_READ) {
 		end = drive_read(drive, &cmd);
 		drive->wrote = false;
@@ -297,7 +321,7 @@ bool drive_pending_figures(const struct drive *drive, struct pending_figures *fi
 
 void drive_locate(const struct drive *drive, struct drive_command *command)
 {
-	if (command->op != DISK_FLUSH)
+	if (disk_op_has_data(command->op))
 		media_find(&drive->media, command->sector, &command->place);
 }
 

@@ -21,7 +21,7 @@
 /* A command as the host gives it to the drive. */
 struct drive_command {
 	u64 sector;
-	u32 sectors;		/* 0 with DISK_FLUSH */
+	u32 sectors;		/* 0 with DISK_FLUSH and DISK_ZONE_... */
 	u8 op;			/* enum disk_op */
 	u8 flags;		/* DISK_FUA, DISK_BAD */
 	u64 arrived;		/* time when the drive got it */

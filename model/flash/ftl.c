@@ -75,6 +75,10 @@ struct ftl {
 	u64 rnd;
 	const void *user;
 	struct ftl_figures figures;
+
+	/* Of a drive with zones, which has nothing of the above but the figures */
+	u32 *zone_ends;		/* NULL: it has none */
+	u32 nr_zones;
 };
 
 u32 ftl_shift(const struct ftl *ftl)
@@ -480,6 +484,66 @@ static bool group_touch(struct ftl *ftl, u32 group, struct part part, u32 flags)
 	return part.sampled;
 }
 
+/* Zones */
+
+u32 ftl_zone_end(const struct ftl *ftl, u32 zone)
+{
+	return ftl->zone_ends[zone];
+}
+
+void ftl_zone_set(struct ftl *ftl, u32 zone, u32 end)
+{
+	u32 *now = &ftl->zone_ends[zone];
+
+	if (end > *now)
+		ftl->figures.written += (end + FTL_PAGE - 1) / FTL_PAGE -
+					(*now + FTL_PAGE - 1) / FTL_PAGE;
+	*now = end;
+}
+
+/* Each zone that has a part of these pages is written up to the last one of them. */
+static noinline void zones_fill(struct ftl *ftl, u64 first, u64 nr)
+{
+	u64 sector = first * FTL_PAGE, end = min((first + nr) * FTL_PAGE, ftl->profile->sectors);
+	u32 size = ftl->profile->zone_size, capacity = ftl->profile->zone_capacity, zone;
+	u64 next;
+
+	for (; sector < end; sector = next) {
+		zone = div_u64(sector, size);
+		next = min(end, (zone + 1ULL) * size);
+		ftl_zone_set(ftl, zone, max(ftl->zone_ends[zone],
+					    min_t(u32, next - (u64)zone * size, capacity)));
+	}
+}
+
+/* A zone is empty if all that was written is among these pages. */
+static noinline void zones_trim(struct ftl *ftl, u64 first, u64 nr)
+{
+	u64 sector = first * FTL_PAGE, end = (first + nr) * FTL_PAGE;
+	u32 size = ftl->profile->zone_size, zone = div_u64(sector + size - 1, size);
+
+	for (; zone < ftl->nr_zones && (u64)zone * size < end; zone++)
+		if ((u64)zone * size + ftl->zone_ends[zone] <= end)
+			ftl->zone_ends[zone] = 0;
+}
+
+/* False: there is no memory. */
+static bool zones_create(struct ftl *ftl, gfp_t gfp)
+{
+	const struct profile *profile = ftl->profile;
+	u32 filled, i;
+
+	ftl->nr_zones = div_u64(profile->sectors, profile->zone_size);
+	ftl->zone_ends = kvcalloc(ftl->nr_zones, sizeof(*ftl->zone_ends), gfp);
+	if (!ftl->zone_ends)
+		return false;
+	filled = profile->precondition == PRECONDITION_FRESH ? 0 :
+		 (u64)ftl->nr_zones * profile->precondition_fill / 1000;
+	for (i = 0; i < filled; i++)
+		ftl->zone_ends[i] = profile->zone_capacity;
+	return true;
+}
+
 bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 {
 	bool slc = slc_takes(ftl);
@@ -487,6 +551,10 @@ bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 	u32 flags = nr * FTL_PAGE * 512 < ftl->profile->flash_page ? SCATTERED : 0;
 	u32 group;
 
+	if (unlikely(ftl->zone_ends)) {
+		zones_fill(ftl, first, nr);
+		return false;
+	}
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
 		if (group_touch(ftl, group, part_of(ftl, group, first, last), flags))
 			(slc ? write_to_slc : write_one)(ftl, group, flags);
@@ -503,6 +571,11 @@ void ftl_fill(struct ftl *ftl, u64 first, u64 nr)
 
 	if (!nr)
 		return;
+	if (ftl->zone_ends) {
+		zones_fill(ftl, first, nr);
+		ftl->figures = figures;
+		return;
+	}
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
 		if (group_touch(ftl, group, part_of(ftl, group, first, last), flags) &&
 		    is_none(ftl->map[group]))
@@ -521,6 +594,10 @@ void ftl_trim(struct ftl *ftl, u64 first, u64 nr)
 
 	if (!nr)
 		return;
+	if (ftl->zone_ends) {
+		zones_trim(ftl, first, nr);
+		return;
+	}
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
 		struct part part = part_of(ftl, group, first, last);
 
@@ -637,6 +714,12 @@ struct ftl *ftl_create(const struct profile *profile, gfp_t gfp)
 		return NULL;
 	ftl->profile = profile;
 	ftl->rnd = 1;
+	if (profile->zone_size) {
+		if (zones_create(ftl, gfp))
+			return ftl;
+		kvfree(ftl);
+		return NULL;
+	}
 	set_sizes(ftl);
 	if (nr_slots(ftl) > NO_SLOT || !create_tables(ftl, gfp)) {
 		ftl_destroy(ftl);
@@ -664,6 +747,16 @@ struct ftl *ftl_copy(const struct ftl *ftl, gfp_t gfp)
 		return NULL;
 	*copy = *ftl;
 	copy->user = NULL;
+	if (ftl->zone_ends) {
+		copy->zone_ends = kvcalloc(ftl->nr_zones, sizeof(*ftl->zone_ends), gfp);
+		if (!copy->zone_ends) {
+			kvfree(copy);
+			return NULL;
+		}
+		memcpy(copy->zone_ends, ftl->zone_ends,
+		       ftl->nr_zones * sizeof(*ftl->zone_ends));
+		return copy;
+	}
 	if (!create_tables(copy, gfp)) {
 		ftl_destroy(copy);
 		return NULL;
@@ -685,12 +778,14 @@ void ftl_destroy(struct ftl *ftl)
 	kvfree(ftl->slots);
 	kvfree(ftl->blocks);
 	kvfree(ftl->free);
+	kvfree(ftl->zone_ends);
 	kvfree(ftl);
 }
 
 size_t ftl_bytes(const struct ftl *ftl)
 {
-	return sizeof(*ftl) + ftl->groups * (sizeof(*ftl->map) + 1) +
+	return sizeof(*ftl) + ftl->nr_zones * sizeof(*ftl->zone_ends) +
+	       ftl->groups * (sizeof(*ftl->map) + 1) +
 	       nr_slots(ftl) * sizeof(*ftl->slots) +
 	       ftl->nr_blocks * (sizeof(*ftl->blocks) + sizeof(*ftl->free));
 }

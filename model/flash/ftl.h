@@ -19,6 +19,8 @@
  * An SLC cache takes what the host writes first. Its pages are in no block until they are folded:
  * then they are written as the host's would be. What is overwritten or trimmed before costs nothing
  * more. Of the cache, too, the map knows its sample: it is full when that share of it is.
+ *
+ * A drive with zones has no such map: of each zone it is known how much has been written.
  */
 #ifndef DAVID_MODEL_FTL_H
 #define DAVID_MODEL_FTL_H
@@ -85,6 +87,13 @@ bool ftl_in_slc(const struct ftl *ftl, u64 page);
 
 /* Fold up to @pages pages of the SLC cache. Returns how many; *@left: there are more. */
 u64 ftl_fold(struct ftl *ftl, u64 pages, bool *left);
+
+/*
+ * Of a drive with zones: how many sectors of @zone, from its first one on, have been written, and
+ * that so many have been. 0 empties it.
+ */
+u32 ftl_zone_end(const struct ftl *ftl, u32 zone);
+void ftl_zone_set(struct ftl *ftl, u32 zone, u32 end);
 
 /* Move up to @pages pages, as long as less than @room pages are free. */
 void ftl_idle(struct ftl *ftl, u64 pages, u64 room);

@@ -4,13 +4,15 @@
 #include "carrier.h"
 #include "../planted.h"
 #include "ssd.h"
+#include "zns.h"
 
 #define NEVER		U64_MAX
 
 struct solid {
 	const struct profile *profile;
 	u64 *units;			/* memory: when each is free */
-	struct ssd *ssd;		/* flash */
+	struct ssd *ssd;		/* flash, */
+	struct zns *zns;		/* or that of a drive with zones */
 	u64 controller;			/* when it is free */
 	u64 busy_until;			/* the last end that is known */
 	u32 waiting;			/* commands whose ends are not */
@@ -91,13 +93,18 @@ static u64 command_latency(const struct solid *solid, const struct solid_command
 		return solid->profile->read_latency;
 	case DISK_WRITE:
 		return solid->profile->write_latency;
-	default:
+	case DISK_FLUSH:
 		return solid->profile->flush_overhead;
+	default:
+		return 0;	/* of a zone: zns.h has its time */
 	}
 }
 
 static u64 command_time(const struct profile *profile, const struct solid_command *command)
 {
+	if (unlikely(command->flags & DISK_APPEND) && profile->append_command_time &&
+	    !MODEL_PLANTED(append))
+		return profile->append_command_time;
 	if (command->op == DISK_WRITE && profile->write_command_time)
 		return profile->write_command_time;
 	if (command->op == DISK_READ && profile->page_time && !MODEL_PLANTED(pages))
@@ -176,10 +183,32 @@ static void take_ready(struct solid *solid)
 	}
 }
 
+/* The same of a drive with zones. */
+static noinline void take_zns_ready(struct solid *solid)
+{
+	struct solid_command *ready, *next;
+
+	for (ready = zns_ready(solid->zns); ready; ready = next) {
+		next = ready->next;
+		solid->waiting--;
+		complete_command(solid, ready, ready->end);
+	}
+	solid->flash_next = zns_next_event(solid->zns);
+}
+
+static noinline u64 serve_zns(struct solid *solid, struct solid_command *command, u64 now, u64 from)
+{
+	u64 end = zns_serve(solid->zns, command, now, from);
+
+	solid->waiting += end == NEVER;
+	take_zns_ready(solid);
+	return end;
+}
+
 /* A drive that has nothing under way has to wake for a command. */
 static u64 wake_time(const struct solid *solid, const struct solid_command *command, u64 now)
 {
-	if (solid->waiting || now < solid->busy_until || command->op == DISK_FLUSH)
+	if (solid->waiting || now < solid->busy_until || !disk_op_has_data(command->op))
 		return 0;
 	if (MODEL_PLANTED(awake) && now != solid->busy_until)
 		return 0;
@@ -205,6 +234,8 @@ void solid_submit(struct solid *solid, struct solid_command *command, u64 now)
 		end = ssd_serve(solid->ssd, command, now, from);
 		solid->waiting += end == NEVER;
 		take_ready(solid);
+	} else if (solid->zns) {
+		end = serve_zns(solid, command, now, from);
 	} else {
 		end = serve_memory(solid, command, from);
 	}
@@ -282,9 +313,12 @@ struct solid_command *solid_advance(struct solid *solid, u64 now)
 
 	if (now < solid->next)
 		return NULL;
-	if (solid->flash_next <= now) {
+	if (solid->flash_next <= now && solid->ssd) {
 		ssd_advance(solid->ssd, now);
 		take_ready(solid);
+	} else if (solid->flash_next <= now) {
+		zns_advance(solid->zns, now);
+		take_zns_ready(solid);
 	}
 	if (solid->profile->interrupt_batch)
 		ended = take_told(solid, now);
@@ -296,10 +330,13 @@ struct solid_command *solid_advance(struct solid *solid, u64 now)
 
 void solid_trim(struct solid *solid, u64 sector, u64 sectors, u64 now)
 {
-	if (!solid->ssd)
-		return;
-	ssd_trim(solid->ssd, sector, sectors, now);
-	take_ready(solid);
+	if (solid->zns) {
+		zns_trim(solid->zns, sector, sectors, now);
+		take_zns_ready(solid);
+	} else if (solid->ssd) {
+		ssd_trim(solid->ssd, sector, sectors, now);
+		take_ready(solid);
+	}
 	update_next(solid);
 }
 
@@ -308,6 +345,8 @@ void solid_figures(const struct solid *solid, struct solid_figures *figures)
 	*figures = (struct solid_figures){ };
 	if (solid->ssd)
 		ssd_figures(solid->ssd, figures);
+	else if (solid->zns)
+		zns_figures(solid->zns, figures);
 }
 
 void solid_figures_add(struct solid_figures *sum, const struct solid_figures *figures)
@@ -363,11 +402,13 @@ struct solid *solid_create(const struct profile *profile, u32 most, struct ftl *
 	carrier_init(&solid->link[DISK_READ], profile->link_rate);
 	carrier_init(&solid->link[DISK_WRITE], profile->link_rate);
 	solid->ends = kvcalloc(most, sizeof(*solid->ends), gfp);
-	if (profile->kind == DRIVE_SSD)
+	if (profile_has_map(profile))
 		solid->ssd = ssd_create(profile, most, ftl, gfp);
+	else if (profile->kind == DRIVE_SSD)
+		solid->zns = zns_create(profile, ftl, gfp);
 	else
 		solid->units = kvcalloc(profile->units, sizeof(*solid->units), gfp);
-	if (!solid->ends || (!solid->ssd && !solid->units)) {
+	if (!solid->ends || (!solid->ssd && !solid->zns && !solid->units)) {
 		solid_destroy(solid);
 		return NULL;
 	}
@@ -379,6 +420,7 @@ void solid_destroy(struct solid *solid)
 	if (!solid)
 		return;
 	ssd_destroy(solid->ssd);
+	zns_destroy(solid->zns);
 	kvfree(solid->units);
 	kvfree(solid->ends);
 	kvfree(solid);
@@ -388,5 +430,6 @@ size_t solid_bytes(const struct solid *solid)
 {
 	return sizeof(*solid) + solid->most * sizeof(*solid->ends) +
 	       (solid->ssd ? ssd_bytes(solid->ssd) :
-			      solid->profile->units * sizeof(*solid->units));
+		solid->zns ? zns_bytes(solid->zns) :
+			     solid->profile->units * sizeof(*solid->units));
 }

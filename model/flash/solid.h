@@ -12,11 +12,22 @@
 
 enum disk_op {
 	DISK_READ, DISK_WRITE, DISK_FLUSH, DISK_OP_NR,
-	DISK_TRIM = DISK_OP_NR		/* in recordings; no command: disk_trim() */
+	DISK_TRIM = DISK_OP_NR,		/* in recordings; no command: disk_trim() */
+	/* Of a zone, whose first sector they have. They carry no data: sectors is 0. */
+	DISK_ZONE_OPEN, DISK_ZONE_CLOSE, DISK_ZONE_FINISH, DISK_ZONE_RESET,
 };
+
+/* Does it read or write? Others have no sectors. */
+static inline bool disk_op_has_data(u8 op)
+{
+	return op < DISK_FLUSH;
+}
 
 #define DISK_FUA	BIT(0)	/* complete when on the media, not in the cache */
 #define DISK_SYNC	BIT(1)	/* a process waits for it: unplugs the queue */
+/* Of writes to a zone: */
+#define DISK_APPEND	BIT(5)	/* sector is where the drive has put it */
+#define DISK_OPENS	BIT(6)	/* the zone was not open */
 
 /*
  * The parts of a command's service time, ns: their sum is that time. An arm serves one command

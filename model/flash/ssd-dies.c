@@ -97,8 +97,8 @@ static void die_fill(struct ssd *ssd, struct die *die)
 	}
 }
 
-/* As ssd_begin(), with data for the die; it does so for @before until they are there. */
-static void die_program(struct ssd *ssd, struct die *die, u64 now, u64 before, u64 time)
+static __always_inline void die_program(struct ssd *ssd, struct die *die, u64 now, u64 before,
+					u64 time)
 {
 	const struct profile *profile = ssd->profile;
 	struct carrier *channel = &ssd->channels[die->channel];
@@ -109,6 +109,11 @@ static void die_program(struct ssd *ssd, struct die *die, u64 now, u64 before, u
 	ssd_begin(ssd, die, now, carried - from + before + time);
 	die->carried = carried;
 	die->locked = nth_is_chosen(ssd->figures.programs, profile->locked_programs);
+}
+
+void ssd_program(struct ssd *ssd, struct die *die, u64 now, u64 before, u64 time)
+{
+	die_program(ssd, die, now, before, time);
 }
 
 u64 ssd_unit_read(const struct ssd *ssd, u64 page)
@@ -283,12 +288,11 @@ static u32 page_hash(u64 page, enum page_kind kind)
 	return n ^ n >> 16;
 }
 
-u64 ssd_read_page(struct ssd *ssd, struct flash_place place, u32 sectors, u64 now, u64 from)
+static __always_inline u64 read_page(struct ssd *ssd, struct die *die, u32 random,
+				     enum page_kind kind, u32 sectors, u64 now, u64 from)
 {
 	const struct profile *profile = ssd->profile;
-	u32 random = page_hash(place.page, place.kind);
-	struct die *die = &ssd->dies[(u64)random * profile->dies >> 32];
-	u64 time = page_time(profile, random, place.kind);
+	u64 time = page_time(profile, random, kind);
 	struct carrier *channel = &ssd->channels[die->channel];
 	u64 carried = carrier_time(channel, sectors);
 
@@ -297,4 +301,19 @@ u64 ssd_read_page(struct ssd *ssd, struct flash_place place, u32 sectors, u64 no
 	/* It holds the page until the channel has carried it. */
 	ssd->off_die = die_read(ssd, die, from, time + carried) - carried;
 	return carrier_carry(channel, sectors, now, ssd->off_die);
+}
+
+u64 ssd_read_die(struct ssd *ssd, struct die *die, struct flash_place place, u32 sectors, u64 now,
+		 u64 from)
+{
+	return read_page(ssd, die, page_hash(place.page, place.kind), place.kind, sectors, now,
+			 from);
+}
+
+u64 ssd_read_page(struct ssd *ssd, struct flash_place place, u32 sectors, u64 now, u64 from)
+{
+	u32 random = page_hash(place.page, place.kind);
+	struct die *die = &ssd->dies[(u64)random * ssd->profile->dies >> 32];
+
+	return read_page(ssd, die, random, place.kind, sectors, now, from);
 }

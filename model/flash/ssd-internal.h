@@ -165,7 +165,14 @@ void ssd_begin(struct ssd *ssd, struct die *die, u64 now, u64 time);
 /* To read as much as a die programs, where a page takes @page */
 u64 ssd_unit_read(const struct ssd *ssd, u64 page);
 
-/* Read @sectors at @place. Returns when they are in the controller. */
+/* As ssd_begin(), with data for the die; it does so for @before until they are there. */
+void ssd_program(struct ssd *ssd, struct die *die, u64 now, u64 before, u64 time);
+
+/* Read @sectors at @place, which is on @die. Returns when they are in the controller. */
+u64 ssd_read_die(struct ssd *ssd, struct die *die, struct flash_place place, u32 sectors, u64 now,
+		 u64 from);
+
+/* The same on the die that the place's hash names. */
 u64 ssd_read_page(struct ssd *ssd, struct flash_place place, u32 sectors, u64 now, u64 from);
 
 /* ssd.c */

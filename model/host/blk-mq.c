@@ -526,7 +526,7 @@ static bool blk_mq_merge(struct blk_mq *mq, struct disk_request *request)
 	enum mq_merge kind;
 	bool merged;
 
-	if (request->op == DISK_FLUSH)
+	if (!disk_op_has_data(request->op))
 		return false;
 	kind = rq ? mq_merge_kind(rq, request, next_piece(mq, request)) : MQ_MERGE_NONE;
 	if (kind != MQ_MERGE_NONE && rq_merge(mq, rq, request, kind))
@@ -642,7 +642,7 @@ bool blk_mq_merges(struct blk_mq *mq, const struct disk_request *request, u64 no
 
 	blk_mq_run_to(mq, now);
 	whole.left = whole.sectors;
-	if (whole.op == DISK_FLUSH || !whole.sectors || whole.sectors > mq->piece ||
+	if (!disk_op_has_data(whole.op) || !whole.sectors || whole.sectors > mq->piece ||
 	    hw_of_cpu(mq, whole.cpu)->pending.first)
 		return false;
 	rq = plug_last(&whole);
@@ -711,11 +711,11 @@ void blk_mq_submit(struct blk_mq *mq, struct disk_request *request, u64 now)
 	blk_mq_run_to(mq, now);
 	request->arrival = mq->now;
 	request->dispatch = U64_MAX;
-	request->left = request->op == DISK_FLUSH ? 0 : request->sectors;
+	request->left = disk_op_has_data(request->op) ? request->sectors : 0;
 	request->commands = 0;
 	request->cached = 0;
 	request->next = NULL;
-	if (!request->sectors && request->op != DISK_FLUSH) {	/* nothing to do */
+	if (!request->sectors && disk_op_has_data(request->op)) {	/* nothing to do */
 		request->completion = mq->now;
 		request->dispatch = mq->now;
 		request_list_append(&mq->done, request);

@@ -17,18 +17,22 @@
 #include "nvme.h"
 #include "queue.h"
 #include "window.h"
+#include "zone-plugs.h"
 
 /* Linux 2.6.23, block/ll_rw_blk.c: BLK_BATCH_TIME */
 #define BATCH_TIME	(20ULL * 1000 * 1000)
 
 #define NEVER		U64_MAX
 
-/* disk->host of a disk with faults */
+/* disk->host of a disk with faults, */
 #define HOST_FAULTY	(HOST_BLK_MQ + 1)
+
+/* and of one with zones and without faults */
+#define HOST_ZONED	(HOST_BLK_MQ + 2)
 
 struct disk {
 	const struct profile *profile;
-	u8 host;			/* enum profile_host, or HOST_FAULTY */
+	u8 host;			/* enum profile_host, HOST_FAULTY or HOST_ZONED */
 	struct nvme *nvme;		/* host = nvme: nothing else is used */
 	struct blk_mq *mq;		/* host = blk-mq: the same */
 	struct queue queue;
@@ -44,7 +48,8 @@ struct disk {
 	u64 unplug_at;			/* NEVER: not plugged */
 
 	struct window window;
-	struct request_list done;
+	struct request_list done;	/* of linux-2.6.23, and of all with zones */
+	struct zone_plugs *plugs;	/* NULL: it has no zones */
 
 	/* NULL: none, and the following are not used. */
 	struct faults *faults;
@@ -61,16 +66,22 @@ struct disk *disk_create(const struct profile *profile, struct ftl *ftl, gfp_t g
 	disk->profile = profile;
 	disk->host = profile->host;
 	disk->unplug_at = NEVER;
+	if (profile->zone_size) {
+		disk->host = HOST_ZONED;
+		disk->plugs = zone_plugs_create(profile, gfp);
+		if (!disk->plugs)
+			goto free_disk;
+	}
 	if (profile->host == HOST_NVME) {
 		disk->nvme = nvme_create(profile, ftl, gfp);
 		if (!disk->nvme)
-			goto free_disk;
+			goto free_plugs;
 		return disk;
 	}
 	if (profile->host == HOST_BLK_MQ) {
 		disk->mq = blk_mq_create(profile, ftl, gfp);
 		if (!disk->mq)
-			goto free_disk;
+			goto free_plugs;
 		return disk;
 	}
 	if (queue_init(&disk->queue, profile, gfp))
@@ -81,6 +92,8 @@ struct disk *disk_create(const struct profile *profile, struct ftl *ftl, gfp_t g
 
 exit_queue:
 	queue_exit(&disk->queue);
+free_plugs:
+	zone_plugs_destroy(disk->plugs);
 free_disk:
 	kvfree(disk);
 	return NULL;
@@ -98,15 +111,18 @@ void disk_destroy(struct disk *disk)
 		window_exit(&disk->window);
 		queue_exit(&disk->queue);
 	}
+	zone_plugs_destroy(disk->plugs);
 	kvfree(disk);
 }
 
 size_t disk_bytes(const struct disk *disk)
 {
+	size_t plugs = disk->plugs ? zone_plugs_bytes(disk->plugs) : 0;
+
 	if (disk->nvme)
-		return sizeof(*disk) + nvme_bytes(disk->nvme);
+		return sizeof(*disk) + plugs + nvme_bytes(disk->nvme);
 	if (disk->mq)
-		return sizeof(*disk) + blk_mq_bytes(disk->mq);
+		return sizeof(*disk) + plugs + blk_mq_bytes(disk->mq);
 	return sizeof(*disk) + queue_bytes(&disk->queue) + window_bytes(&disk->window);
 }
 
@@ -281,6 +297,82 @@ static inline void disk_run_to(struct disk *disk, u64 now)
 	disk->now = max(disk->now, now);
 }
 
+/*
+ * With zones
+ *
+ * Writes of a zone wait for each other in front of the host's queue. So the queue is asked for each
+ * event by itself: what waited for the end of a write is sent at that time.
+ */
+
+static u64 zoned_next_event(const struct disk *disk)
+{
+	if (disk->done.first)
+		return disk->done.first->completion;
+	return disk->nvme ? nvme_next_event(disk->nvme) : blk_mq_next_event(disk->mq);
+}
+
+static void zoned_submit_one(struct disk *disk, struct disk_request *request, u64 now)
+{
+	if (disk->nvme)
+		nvme_submit(disk->nvme, request, now);
+	else
+		blk_mq_submit(disk->mq, request, now);
+}
+
+static void zoned_send(struct disk *disk, u64 now)
+{
+	struct disk_request *request;
+
+	while ((request = zone_plugs_next(disk->plugs)))
+		zoned_submit_one(disk, request, now);
+}
+
+static noinline void zoned_run_to(struct disk *disk, u64 now)
+{
+	struct disk_request *request, *after;
+	u64 next;
+
+	while ((next = disk->nvme ? nvme_next_event(disk->nvme) :
+				    blk_mq_next_event(disk->mq)) <= now && next != NEVER) {
+		request = disk->nvme ? nvme_advance(disk->nvme, next) :
+				       blk_mq_advance(disk->mq, next);
+		for (; request; request = after) {
+			after = request->next;
+			if (!zone_plugs_ended(disk->plugs, request, &disk->done))
+				request_list_append(&disk->done, request);
+		}
+		zoned_send(disk, next);
+	}
+}
+
+static noinline void zoned_submit(struct disk *disk, struct disk_request *request, u64 now)
+{
+	zoned_run_to(disk, now);
+	if (zone_plugs_take(disk->plugs, request)) {
+		zone_plugs_add(disk->plugs, request, now);
+		zoned_send(disk, now);
+	} else {
+		zoned_submit_one(disk, request, now);
+	}
+}
+
+static noinline struct disk_request *zoned_advance(struct disk *disk, u64 now)
+{
+	struct disk_request *done;
+
+	zoned_run_to(disk, now);
+	done = disk->done.first;
+	disk->done = (struct request_list){ };
+	return done;
+}
+
+/* Before another host's engine is called. */
+static inline void zoned_before(struct disk *disk, u64 now)
+{
+	if (unlikely(disk->plugs))
+		zoned_run_to(disk, now);
+}
+
 /* The callers' side */
 
 static bool is_batching(const struct disk *disk, const struct disk_submitter *who,
@@ -326,6 +418,7 @@ static bool let_in(struct disk *disk, struct disk_submitter *who, unsigned int d
 
 bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now)
 {
+	zoned_before(disk, now);
 	if (disk->nvme)
 		return nvme_enter(disk->nvme, who, op, now);
 	if (disk->mq)
@@ -372,6 +465,7 @@ void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 {
 	unsigned int direction = direction_of(op);
 
+	zoned_before(disk, now);
 	if (disk->nvme) {
 		nvme_woken(disk->nvme, who, op, now);
 		return;
@@ -390,11 +484,18 @@ void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 
 bool disk_merges(struct disk *disk, const struct disk_request *request, u64 now)
 {
+	if (unlikely(disk->plugs)) {
+		zoned_run_to(disk, now);
+		/* A write that waits for its zone needs no room in the queue. */
+		if (zone_plugs_take(disk->plugs, request))
+			return zone_plugs_waits(disk->plugs, request);
+	}
 	return disk->mq && blk_mq_merges(disk->mq, request, now);
 }
 
 void disk_unplug(struct disk *disk, struct disk_plug *plug, bool sleeps, u64 now)
 {
+	zoned_before(disk, now);
 	if (disk->mq)
 		blk_mq_unplug(disk->mq, plug, sleeps, now);
 }
@@ -471,9 +572,12 @@ static bool fails_at_once(struct disk *disk, struct disk_request *request, u64 n
 
 static noinline void submit_with_faults(struct disk *disk, struct disk_request *request, u64 now)
 {
-	if ((request->sectors || request->op == DISK_FLUSH) && fails_at_once(disk, request, now))
+	if ((request->sectors || !disk_op_has_data(request->op)) &&
+	    fails_at_once(disk, request, now))
 		return;
-	if (disk->nvme)
+	if (disk->plugs)
+		zoned_submit(disk, request, now);
+	else if (disk->nvme)
 		nvme_submit(disk->nvme, request, now);
 	else if (disk->mq)
 		blk_mq_submit(disk->mq, request, now);
@@ -491,6 +595,8 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now)
 		blk_mq_submit(disk->mq, request, now);
 	else if (disk->host == HOST_NVME)
 		nvme_submit(disk->nvme, request, now);
+	else if (disk->host == HOST_ZONED)
+		zoned_submit(disk, request, now);
 	else
 		submit_with_faults(disk, request, now);
 }
@@ -514,7 +620,9 @@ static noinline u64 next_event_with_faults(const struct disk *disk)
 {
 	u64 next;
 
-	if (disk->nvme)
+	if (disk->plugs)
+		next = zoned_next_event(disk);
+	else if (disk->nvme)
 		next = nvme_next_event(disk->nvme);
 	else if (disk->mq)
 		next = blk_mq_next_event(disk->mq);
@@ -529,7 +637,9 @@ u64 disk_next_event(const struct disk *disk)
 		return queue_next_event(disk);
 	if (disk->host == HOST_BLK_MQ)
 		return blk_mq_next_event(disk->mq);
-	return disk->host == HOST_NVME ? nvme_next_event(disk->nvme) : next_event_with_faults(disk);
+	if (disk->host == HOST_NVME)
+		return nvme_next_event(disk->nvme);
+	return disk->host == HOST_ZONED ? zoned_next_event(disk) : next_event_with_faults(disk);
 }
 
 /*
@@ -557,7 +667,9 @@ static noinline struct disk_request *advance_with_faults(struct disk *disk, u64 
 	struct disk_request *request, *next;
 	struct request_list over = { };
 
-	if (disk->nvme)
+	if (disk->plugs)
+		request = zoned_advance(disk, now);
+	else if (disk->nvme)
 		request = nvme_advance(disk->nvme, now);
 	else if (disk->mq)
 		request = blk_mq_advance(disk->mq, now);
@@ -580,6 +692,8 @@ struct disk_request *disk_advance(struct disk *disk, u64 now)
 		return blk_mq_advance(disk->mq, now);
 	if (disk->host == HOST_NVME)
 		return nvme_advance(disk->nvme, now);
+	if (disk->host == HOST_ZONED)
+		return zoned_advance(disk, now);
 	return advance_with_faults(disk, now);
 }
 
@@ -605,6 +719,7 @@ static struct solid *solid_of(const struct disk *disk)
 
 void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now)
 {
+	zoned_before(disk, now);
 	if (disk->nvme) {
 		nvme_trim(disk->nvme, sector, sectors, now);
 	} else if (disk->mq) {

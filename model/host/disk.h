@@ -46,9 +46,9 @@ struct disk_plug {
 struct disk_request {
 	/* Set by the caller before disk_submit(). */
 	u64 sector;
-	u32 sectors;			/* any number; 0 with DISK_FLUSH */
-	u8 op;				/* enum disk_op */
-	u8 flags;			/* DISK_FUA, DISK_SYNC, DISK_WAITED */
+	u32 sectors;			/* any number; 0 with DISK_FLUSH and DISK_ZONE_... */
+	u8 op;				/* enum disk_op, but DISK_TRIM */
+	u8 flags;			/* DISK_FUA, DISK_SYNC, DISK_WAITED, and of solid.h */
 	u16 cpu;			/* that it is submitted on; only host = blk-mq asks */
 	struct disk_plug *plug;		/* of its task; NULL: it does not plug */
 

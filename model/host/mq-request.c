@@ -12,7 +12,8 @@ enum mq_merge mq_merge_kind(const struct mq_request *rq, const struct disk_reque
 {
 	u64 sector = command_next_sector(request);
 
-	if (!mq_mergeable(rq) || rq->command.op != request->op || request->flags & DISK_FUA ||
+	if (!mq_mergeable(rq) || rq->command.op != request->op ||
+	    request->flags & (DISK_FUA | DISK_APPEND) ||
 	    both_parts(rq, command_is_part(request, sectors)))
 		return MQ_MERGE_NONE;
 	if (mq_request_end(rq) == sector)

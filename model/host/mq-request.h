@@ -36,8 +36,9 @@ static inline u64 mq_request_end(const struct mq_request *rq)
 /* May anything be merged with it at all? */
 static inline bool mq_mergeable(const struct mq_request *rq)
 {
-	return !rq->no_merge && !rq->flush_after && !(rq->command.flags & DISK_FUA) &&
-	       rq->command.op != DISK_FLUSH;
+	return !rq->no_merge && !rq->flush_after &&
+	       !(rq->command.flags & (DISK_FUA | DISK_APPEND)) &&
+	       disk_op_has_data(rq->command.op);
 }
 
 enum mq_merge {

@@ -170,11 +170,11 @@ void nvme_submit(struct nvme *nvme, struct disk_request *request, u64 now)
 	nvme_run_to(nvme, now);
 	request->arrival = nvme->now;
 	request->dispatch = U64_MAX;
-	request->left = request->op == DISK_FLUSH ? 0 : request->sectors;
+	request->left = disk_op_has_data(request->op) ? request->sectors : 0;
 	request->commands = 0;
 	request->cached = 0;
 	request->next = NULL;
-	if (!request->sectors && request->op != DISK_FLUSH) {	/* nothing to do */
+	if (!request->sectors && disk_op_has_data(request->op)) {	/* nothing to do */
 		request->completion = nvme->now;
 		request->dispatch = nvme->now;
 		request_list_append(&nvme->done, request);

@@ -307,7 +307,7 @@ void window_start(struct window *window, u64 now)
 	if (arm)
 		pass_over(window, i);
 	command = window_dequeue(window, i);
-	if (arm)
+	if (arm && disk_op_has_data(command->op))
 		take_turn(window, command);
 	window_serve(window, command);
 }
