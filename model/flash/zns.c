@@ -237,21 +237,23 @@ static u64 zns_serve_write(struct zns *zns, struct solid_command *command, u64 n
 
 /* Reads */
 
-/* Has a zone nothing at @at of it in flash? It is in the buffer then, or nowhere. */
-static bool not_in_flash(struct zns *zns, u32 zone, u32 at)
+enum zns_place { IN_FLASH, IN_BUFFER, NOWHERE };
+
+/* Where a zone has what is at @at of it. */
+static enum zns_place place_of(struct zns *zns, u32 zone, u32 at)
 {
 	const struct zns_zone *z = &zns->zones[zone];
 	u32 end = ftl_zone_end(zns->ssd.ftl, zone);
 
 	if (at >= end) {
 		zns->ssd.figures.empty_reads++;
-		return true;
+		return NOWHERE;
 	}
 	/* What came last is not programmed. The end of a full zone waits as a whole unit. */
 	if (!zns->ssd.profile->buffer_reads || at + (u64)z->waiting_sectors < end)
-		return false;
+		return IN_FLASH;
 	zns->ssd.figures.buffer_reads++;
-	return true;
+	return IN_BUFFER;
 }
 
 static u64 zns_serve_read(struct zns *zns, struct solid_command *command, u64 now, u64 from)
@@ -260,6 +262,7 @@ static u64 zns_serve_read(struct zns *zns, struct solid_command *command, u64 no
 	u32 flash_page = zns->ssd.profile->flash_page / 512, zone, offset;
 	struct ssd *ssd = &zns->ssd;
 	u64 waited = 0, off_die = from;
+	enum zns_place place;
 
 	ssd->reader++;
 	command->parts.hit = true;
@@ -267,10 +270,11 @@ static u64 zns_serve_read(struct zns *zns, struct solid_command *command, u64 no
 		next = min(end, (div_u64(at, flash_page) + 1) * flash_page);
 		zone = zns_zone_of(zns, at);
 		offset = at - zone_start(zns, zone);
-		if (not_in_flash(zns, zone, offset)) {
+		place = place_of(zns, zone, offset);
+		if (place == IN_BUFFER)
 			command->parts.cached += next - at;
+		if (place != IN_FLASH)
 			continue;
-		}
 		command->parts.hit = false;
 		read = ssd_read_die(ssd, &ssd->dies[die_of(zns, zone, offset / zns->unit)],
 				    (struct flash_place) {

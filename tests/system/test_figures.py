@@ -54,8 +54,8 @@ SIM_IDLE = {
     **dict.fromkeys((f"jobs.*.members.*.drive_ns.{name}" for name in ("seek", "rotation", "flush", "map")),
                     "tests/unit/array-parts-check.c"),
     **dict.fromkeys(("jobs.*.members.*.drive_ns.fault", "jobs.*.drive_ns.fault"), "tests/unit/fault-test.c"),
-    **dict.fromkeys(("jobs.*.failed_flushes", "jobs.*.writes.failed", "jobs.*.writes.failed_mean_us"),
-                    "tests/unit/bench"),
+    **dict.fromkeys(("jobs.*.failed_flushes", "jobs.*.writes.failed", "jobs.*.writes.failed_mean_us",
+                     "jobs.*.zone_commands", "jobs.*.zone_command_mean_us"), "tests/unit/bench"),
     "jobs.*.drive_ns.map": "tests/unit/profiles-check.c",
 }
 

@@ -313,6 +313,9 @@ static void job_print_json(const char *name, const char *text, const struct job 
 	printf(",\n  \"flushes\": %llu, \"failed_flushes\": %llu, \"flush_mean_us\": %.3f",
 	       (unsigned long long)result->flushes, (unsigned long long)result->failed_flushes,
 	       per(result->flush_ns / 1e3, result->flushes - result->failed_flushes));
+	printf(", \"zone_commands\": %llu, \"zone_command_mean_us\": %.3f",
+	       (unsigned long long)result->zone_commands,
+	       per(result->zone_ns / 1e3, result->zone_commands));
 	printf(", \"state_bytes\": %llu", (unsigned long long)result->state);
 	printf(",\n  ");
 	target_print_sums(stdout, &result->drive);
@@ -619,6 +622,8 @@ int bench_main(int argc, char **argv)
 		fprintf(stderr, "david-sim bench: --size: the profile cannot be scaled to that\n");
 		r = 1;
 	}
+	if (!r && args->array && profile.zone_size)
+		r = bad_usage(command, "--array: drives with zones are in no array");
 	if (!r && args->array && array_parse(&args->setup, args->array, profile.sectors))
 		r = 1;
 	if (!r && args->keep_flash && profile.kind != DRIVE_SSD)

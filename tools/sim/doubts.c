@@ -204,8 +204,10 @@ static void doubt_empty(struct doubts *doubts, const struct job *job,
 
 	if (share >= LEAST)
 		doubts_add(doubts, DOUBT_EMPTY_READS, share,
-			   "%.0f %% of the pages that %s read had never been written, so flash was not asked (--option precondition=random, or sequential)",
-			   100 * share, job->nr_parts > 1 ? "a part of the job" : "were");
+			   "%.0f %% of the pages that %s read had never been written, so flash was not asked (%s)",
+			   100 * share, job->nr_parts > 1 ? "a part of the job" : "were",
+			   job->parts[0].zones ? "filled=100" :
+			   "--option precondition=random, or sequential");
 }
 
 /*

@@ -12,13 +12,15 @@
 #include "job.h"
 #include "rank.h"
 #include "target.h"
+#include "zonejob.h"
 
 #define START	1000000		/* ns: not at the index mark */
 #define SEEKS	20000		/* samples of the seek curve */
 #define MOST_WINDOWS	1000ULL	/* that a "steady" job warms up for */
 #define FILLINGS	4	/* of the caches */
 
-enum slot_state { SLOT_READY, SLOT_WAITING, SLOT_SENT, SLOT_DONE };
+/* SLOT_BLOCKED: until a request of its part ends */
+enum slot_state { SLOT_READY, SLOT_BLOCKED, SLOT_WAITING, SLOT_SENT, SLOT_DONE };
 
 struct slot {
 	struct disk_request request;
@@ -27,6 +29,7 @@ struct slot {
 	u64 ready;
 	u32 part;
 	u32 index;			/* within the part */
+	u32 stream;			/* of the part, if that is of zones */
 	enum slot_state state;
 };
 
@@ -36,6 +39,7 @@ struct part {
 	u32 turn;
 	u64 sent;			/* flushes included */
 	u64 due;			/* with a rate: no request before */
+	struct zone_part zones;
 };
 
 /* What has been written, and what shingled disks had not written home then. */
@@ -64,6 +68,8 @@ struct run {
 	struct media_mark media[JOB_WINDOWS + 1];	/* at the ends of its windows */
 	struct media_mark media_begin;	/* of the requests that are counted */
 	struct ftl *flash;		/* NULL: the disk's own */
+	struct zones *zones;		/* of the drive; NULL: it has none */
+	const char *refused;		/* why the drive would refuse what the job asks for */
 	struct faults *faults;		/* NULL: none */
 	u64 faults_before;		/* what they had done when counting began */
 	u64 begin;			/* time of the last completion that is not counted */
@@ -136,8 +142,34 @@ static u64 pages_of(const struct disk_request *request)
 	return (request->sector + request->sectors + 7) / 8 - request->sector / 8;
 }
 
-/* Choose the slot's next request. */
-static void make_request(struct run *run, struct slot *slot)
+static void count_asked(struct run *run, const struct disk_request *request)
+{
+	if (request->op == DISK_WRITE) {
+		run->written += request->sectors * 512ULL;
+		run->writes++;
+	} else if (request->op == DISK_READ) {
+		run->read_pages += pages_of(request);
+	}
+}
+
+/* The same as make_request(), of a part that is of zones. */
+static bool make_zone_request(struct run *run, struct slot *slot)
+{
+	struct part *part = &run->parts[slot->part];
+	struct disk_request *request = &slot->request;
+
+	slot->stream = next_stream(part, slot->index);
+	if (!zonejob_next(&part->zones, run->zones, slot->stream, &run->rnd, request,
+			  &run->refused))
+		return false;
+	if (part->job->fua && request->op == DISK_WRITE)
+		request->flags |= DISK_FUA;
+	count_asked(run, request);
+	return true;
+}
+
+/* Choose the slot's next request. False: there is none until another one of the part has ended. */
+static bool make_request(struct run *run, struct slot *slot)
 {
 	struct part *part = &run->parts[slot->part];
 	const struct job_part *job = part->job;
@@ -148,7 +180,13 @@ static void make_request(struct run *run, struct slot *slot)
 	if (job->flush && part->sent % (job->flush + 1) == job->flush) {
 		request->op = DISK_FLUSH;
 		part->sent++;
-		return;
+		return true;
+	}
+	if (job->zones) {
+		if (!make_zone_request(run, slot))
+			return false;
+		part->sent++;
+		return true;
 	}
 	part->sent++;
 	request->sectors = job->sectors;
@@ -160,12 +198,8 @@ static void make_request(struct run *run, struct slot *slot)
 	request->sector = job->order == JOB_RANDOM ? job_random_place(run, part, slot->index) :
 						     stream_place(part, slot->index);
 	request->sector += job->offset;
-	if (request->op == DISK_WRITE) {
-		run->written += request->sectors * 512ULL;
-		run->writes++;
-	} else {
-		run->read_pages += pages_of(request);
-	}
+	count_asked(run, request);
+	return true;
 }
 
 static void job_send(struct run *run, struct slot *slot)
@@ -190,7 +224,12 @@ static void job_enter(struct run *run, struct slot *slot)
 {
 	struct part *part = &run->parts[slot->part];
 
-	make_request(run, slot);
+	if (!make_request(run, slot)) {
+		slot->state = SLOT_BLOCKED;
+		return;
+	}
+	if (run->refused)
+		return;
 	run->sent++;
 	if (part->job->rate)
 		part->due = max(part->due, run->now) +
@@ -649,9 +688,11 @@ static void count_request(struct run *run, const struct slot *slot)
 	struct job_result *result = run->result;
 
 	job_count(&result->all, request);
-	job_count(&result->op[request->op], request);
 	job_count(&result->parts[slot->part], request);
-	job_count(&result->part_op[slot->part][request->op], request);
+	if (disk_op_has_data(request->op)) {
+		job_count(&result->op[request->op], request);
+		job_count(&result->part_op[slot->part][request->op], request);
+	}
 	if (request->fault != FAULT_NONE)
 		return;
 	if (result->parts[slot->part].times)
@@ -666,6 +707,12 @@ static void count_flush(struct job_result *result, const struct disk_request *re
 		result->failed_flushes++;
 	else
 		result->flush_ns += request->completion - request->arrival;
+}
+
+static void count_zone_command(struct job_result *result, const struct disk_request *request)
+{
+	result->zone_commands++;
+	result->zone_ns += request->completion - request->arrival;
 }
 
 static void account(struct run *run, const struct slot *slot)
@@ -684,6 +731,8 @@ static void account(struct run *run, const struct slot *slot)
 	result->ns = request->completion - run->begin;
 	if (request->op == DISK_FLUSH)
 		count_flush(result, request);
+	else if (!disk_op_has_data(request->op) && !run->parts[slot->part].job->zone_op)
+		count_zone_command(result, request);
 	else
 		count_request(run, slot);
 	if ((run->done - run->warm) % run->window == 0 &&
@@ -699,10 +748,20 @@ static void account(struct run *run, const struct slot *slot)
 static void complete(struct run *run, struct disk_request *request)
 {
 	struct slot *slot = slot_of(request);
+	struct part *part = &run->parts[slot->part];
+	u32 i;
 
 	account(run, slot);
-	slot->ready = request->completion + run->parts[slot->part].job->pace;
+	slot->ready = request->completion + part->job->pace;
 	slot->state = SLOT_READY;
+	if (!part->job->zones || request->op == DISK_FLUSH)
+		return;
+	zonejob_ended(&part->zones, slot->stream, request);
+	for (i = 0; i < run->nr_slots; i++)
+		if (run->slots[i].state == SLOT_BLOCKED && run->slots[i].part == slot->part) {
+			run->slots[i].ready = request->completion;
+			run->slots[i].state = SLOT_READY;
+		}
 }
 
 static void advance(struct run *run)
@@ -778,8 +837,8 @@ static u64 stream_begin(const struct job *job, const struct job_part *part, u32 
 	}
 }
 
-/* All slots are ready at @ready for the first requests of their parts. */
-static void begin_parts(struct run *run, u64 ready)
+/* All slots are ready at @ready for the first requests of their parts. Returns 0 or -ENOMEM. */
+static int begin_parts(struct run *run, u64 ready)
 {
 	u32 i, k;
 
@@ -789,7 +848,10 @@ static void begin_parts(struct run *run, u64 ready)
 		const struct job_part *p = &run->job->parts[i];
 		struct part *part = &run->parts[i];
 
+		free(part->zones.streams);
 		*part = (struct part){ .job = p, .at = part->at };
+		if (zonejob_begin(&part->zones, p, run->zones))
+			return -ENOMEM;
 		for (k = 0; k < p->streams; k++)
 			part->at[k] = stream_begin(run->job, p, k);
 		for (k = 0; k < p->depth; k++)
@@ -797,12 +859,15 @@ static void begin_parts(struct run *run, u64 ready)
 				.part = i, .index = k, .ready = ready,
 			};
 	}
+	return 0;
 }
 
 static int prepare(struct run *run, const struct job *job)
 {
 	u32 i;
 
+	if (run->zones)
+		zonejob_fill(run->zones, job, run->flash);
 	for (i = 0; i < job->nr_parts; i++)
 		run->nr_slots += job->parts[i].depth;
 	run->slots = calloc(run->nr_slots, sizeof(*run->slots));
@@ -813,8 +878,7 @@ static int prepare(struct run *run, const struct job *job)
 		if (!run->parts[i].at)
 			return -ENOMEM;
 	}
-	begin_parts(run, run->now);
-	return 0;
+	return begin_parts(run, run->now);
 }
 
 static void trim(struct run *run)
@@ -836,12 +900,17 @@ static void serve_untimed(struct run *run)
 		struct disk_request *request = &slot->request;
 
 		i = i + 1 == run->nr_slots ? 0 : i + 1;
-		make_request(run, slot);
+		make_request(run, slot);	/* nothing is under way that it could wait for */
+		if (run->refused)
+			return;
 		request->arrival = run->now;
 		request->completion = run->now;
 		if (request->op == DISK_WRITE)
 			ftl_write(run->flash, request->sector / FTL_PAGE, pages_of(request));
-		account(run, slot);
+		else if (request->op == DISK_ZONE_RESET)
+			ftl_trim(run->flash, request->sector / FTL_PAGE,
+				 run->parts[slot->part].job->zone_size / FTL_PAGE);
+		complete(run, request);
 	}
 }
 
@@ -849,13 +918,14 @@ static void loop(struct run *run)
 {
 	if (run->job->untimed)
 		serve_untimed(run);
-	while (run->done < run->warm + run->job->count && !target_stopped(&run->target)) {
+	while (run->done < run->warm + run->job->count && !target_stopped(&run->target) &&
+	       !run->refused) {
 		run->now = next_time(run);
 		advance(run);
 		send_ready(run);
 	}
 	run->result->warmed = run->warm;
-	if (!run->job->drain)
+	if (!run->job->drain || run->refused)
 		return;
 	drain(run);
 	run->result->ns = run->now - run->begin;
@@ -866,8 +936,10 @@ static void free_slots(struct run *run)
 {
 	u32 i;
 
-	for (i = 0; i < JOB_PARTS; i++)
+	for (i = 0; i < JOB_PARTS; i++) {
 		free(run->parts[i].at);
+		free(run->parts[i].zones.streams);
+	}
 	free(run->slots);
 }
 
@@ -877,7 +949,8 @@ static int serve_before(struct run *run, const struct job *job)
 	struct job_result result = { };
 	struct run before = {
 		.job = job, .target = run->target, .members = run->members, .now = run->now,
-		.begin = run->now, .result = &result, .warm = job->warm,
+		.begin = run->now, .result = &result, .warm = job->warm, .zones = run->zones,
+		.flash = run->flash,
 	};
 	int r;
 
@@ -885,9 +958,10 @@ static int serve_before(struct run *run, const struct job *job)
 	r = prepare(&before, job);
 	if (!r) {
 		loop(&before);
-		if (!job->drain)
+		if (!job->drain && !before.refused)
 			drain(&before);
 		run->now = before.now;
+		run->refused = before.refused;
 	}
 	free_slots(&before);
 	job_release(&result);
@@ -908,7 +982,7 @@ static int serve_all_before(struct run *run)
 }
 
 /* The counted requests of a first run are forgotten; the disk is as that left it. */
-static void begin_again(struct run *run)
+static int begin_again(struct run *run)
 {
 	struct job_result *result = run->result;
 	u32 i;
@@ -937,7 +1011,7 @@ static void begin_again(struct run *run)
 		begin_counting(run);
 		counted_window_end(result, run->now);
 	}
-	begin_parts(run, run->now);
+	return begin_parts(run, run->now);
 }
 
 /*
@@ -971,12 +1045,29 @@ static int begin_faults(struct run *run, const struct profile *profile)
 	return 0;
 }
 
+/*
+ * The drive's zones, as --before finds them. Their state is that of the order in which requests are
+ * made. Returns 0 or -ENOMEM.
+ */
+static int begin_zones(struct run *run, struct zones *zones, const struct profile *profile)
+{
+	if (!profile->zone_size)
+		return 0;
+	if (!run->flash && profile->kind == DRIVE_SSD)
+		run->flash = ftl_create(profile, GFP_KERNEL);
+	if (!run->flash && profile->kind == DRIVE_SSD)
+		return -ENOMEM;
+	run->zones = zones;
+	return zonejob_zones(zones, profile, run->flash);
+}
+
 static int run_once(const struct job *job, const struct profile *profile,
 		    const struct array_setup *setup, struct job_result *result)
 {
 	struct run run = { .job = job, .now = START, .begin = START,
 			   .result = result };
 	struct profile changed = *profile;	/* its tables are shared */
+	struct zones zones = { };
 	int r = -ENOMEM;
 	u32 i;
 
@@ -996,7 +1087,8 @@ static int run_once(const struct job *job, const struct profile *profile,
 	result->lasting_cache = target_cache_lasts(&changed);
 	if (job->flash)
 		run.flash = ftl_copy(job->flash, GFP_KERNEL);
-	if ((run.flash || !job->flash) && !target_create(&run.target, &changed, setup, run.flash))
+	if ((run.flash || !job->flash) && !begin_zones(&run, &zones, &changed) &&
+	    !target_create(&run.target, &changed, setup, run.flash))
 		r = serve_all_before(&run) ?: prepare(&run, job);
 	if (!r && job->faults)
 		r = begin_faults(&run, &changed);
@@ -1012,11 +1104,12 @@ static int run_once(const struct job *job, const struct profile *profile,
 		target_advance(&run.target, run.now);
 		begin_counting(&run);
 		loop(&run);
-		if (job->again && !target_failed(&run.target)) {
-			begin_again(&run);
-			loop(&run);
+		if (job->again && !target_failed(&run.target) && !run.refused) {
+			r = begin_again(&run);
+			if (!r)
+				loop(&run);
 		}
-		if (job->look_after && !target_failed(&run.target))
+		if (!r && job->look_after && !target_failed(&run.target) && !run.refused)
 			look_after(&run);
 		rank_sort(result->times, result->nr_times);
 		for (i = 0; i < job->nr_parts; i++)
@@ -1026,7 +1119,12 @@ static int run_once(const struct job *job, const struct profile *profile,
 		result->failed = target_failed(&run.target);
 		r = -EIO;
 	}
+	if (!r && run.refused) {
+		result->failed = run.refused;
+		r = -EIO;
+	}
 	target_destroy(&run.target);
+	zones_exit(&zones);
 	if (job->keep_flash)
 		result->flash = run.flash;
 	else

@@ -37,6 +37,13 @@ struct job_part {
 	u32 flush;		/* a flush after so many requests; 0: none */
 	bool fua;
 	bool async;		/* nobody waits: the queue may plug */
+	/* On a drive with zones, unless all of it lies in conventional ones */
+	u32 zones;		/* sequential ones, which are the span; 0: none */
+	u32 first_zone;
+	u32 zone_size, zone_capacity;	/* sectors */
+	u32 filled;		/* thousandths of each zone that are written when the job begins */
+	bool append;		/* the writes are appends */
+	u8 zone_op;		/* DISK_ZONE_...: the requests are such commands; 0: they are not */
 };
 
 struct job {
@@ -112,6 +119,8 @@ struct job_result {
 	u64 flushes;
 	u64 failed_flushes;	/* of them */
 	u64 flush_ns;		/* of the others */
+	u64 zone_commands;	/* about zones that were reset to be written again; */
+	u64 zone_ns;		/* all of them */
 	u64 nr_times;
 	u64 *times;		/* response times of counted requests that did not fail, sorted */
 	u32 nr_members;		/* of an array */

@@ -24,6 +24,11 @@ const char job_words[] =
 "  align=size, offset=0  random: to multiples of bytes, moved on by bytes (the size, 0)\n"
 "  flush=0               a flush after so many requests of the part (0: none)\n"
 "  fua, async            writes go to the media at once; nobody waits, so the queue may plug\n"
+"On a drive with zones, where a span is whole zones (those that are not conventional). Of streams\n"
+"each has zones in turn, fills one after the other, and resets the next one if it is full:\n"
+"  append                writes are zone appends\n"
+"  reset, finish         the requests are such commands, of one zone after the other\n"
+"  filled=0              percent of each zone of the span that are written before, in no time\n"
 "And for the whole job:\n"
 "  cache=off             both caches of the drive; read-cache=off, write-cache=off: one of them\n"
 "  count=1000, warm=100  requests and flushes that are counted, and those before them that are not\n"
@@ -48,6 +53,10 @@ static const struct word {
 	{ .name = "read", .without = { "write" } },
 	{ .name = "write", .without = { "read", "writes" } },
 	{ .name = "writes", .without = { "write" } },
+	{ .name = "append", .without = { "read", "writes" } },
+	{ .name = "reset", .without = { "finish", "append" } },
+	{ .name = "finish", .without = { "reset", "append" } },
+	{ .name = "filled" },
 	{ .name = "sequential", .without = { "random", "backward" } },
 	{ .name = "random", .without = { "sequential", "backward" } },
 	{ .name = "backward", .without = { "sequential", "random" } },
@@ -74,7 +83,7 @@ struct given {
 struct where {
 	double at_share, span_share;	/* of the disk; below 0: not given */
 	u64 at, span;			/* sectors */
-	bool middle, inner, span_given;
+	bool middle, inner, at_given, span_given;
 };
 
 static int job_wrong_word(char *why, const char *word, const char *text)
@@ -181,7 +190,8 @@ static bool flag(struct job *job, struct job_part *part, const char *word)
 {
 	if (!strcmp(word, "read"))
 		return true;	/* as a part begins; "writes" may be there, too */
-	if (!strcmp(word, "write"))
+	part->append |= !strcmp(word, "append");
+	if (!strcmp(word, "write") || !strcmp(word, "append"))
 		part->writes = 100;
 	else if (!strcmp(word, "sequential"))
 		part->order = JOB_SEQUENTIAL;
@@ -199,6 +209,10 @@ static bool flag(struct job *job, struct job_part *part, const char *word)
 		job->steady = true;
 	else if (!strcmp(word, "untimed"))
 		job->untimed = true;
+	else if (!strcmp(word, "reset"))
+		part->zone_op = DISK_ZONE_RESET;
+	else if (!strcmp(word, "finish"))
+		part->zone_op = DISK_ZONE_FINISH;
 	else if (!strcmp(word, "trim"))
 		job->trim = true;
 	else
@@ -228,6 +242,7 @@ static const char *where_word(struct where *where, const char *name, const char 
 		       parse_sectors(value, &where->span) ? NULL :
 		       "bytes, a multiple of 512, or percent of the disk";
 	}
+	where->at_given = true;
 	where->middle = !strcmp(value, "middle");
 	where->inner = !strcmp(value, "inner");
 	if (where->middle || where->inner || !strcmp(value, "outer") ||
@@ -268,6 +283,10 @@ static const char *job_value_word(struct job *job, struct job_part *part, struct
 		if (!parse_count(value, 0, 100, &n))
 			return "percent, 0 to 100";
 		part->writes = n;
+	} else if (!strcmp(name, "filled")) {
+		if (!parse_count(value, 0, 100, &n))
+			return "percent, 0 to 100";
+		part->filled = 10 * n;
 	} else if (!strcmp(name, "depth")) {
 		if (!parse_count(value, 1, JOB_DEPTH, &n))
 			return "1 to 128";
@@ -318,6 +337,107 @@ static u64 where_start(const struct where *where, const struct job_part *part,
 	return where->at;
 }
 
+/* NULL, or what a part of zones cannot have; *@word is the word. */
+static const char *zones_wrong(const struct job_part *part, const struct profile *profile,
+			       u32 requests, const char **word)
+{
+	const struct {
+		const char *word;
+		bool wrong;
+		const char *text;
+	} of[] = {
+		{ "backward", part->order == JOB_BACKWARD, "zones are not written backward" },
+		{ "random", part->order == JOB_RANDOM && (part->writes || part->zone_op),
+		  "zones are written in order" },
+		{ "writes", part->writes % 100,
+		  "a part writes zones or reads them: join two with +" },
+		{ "gap", part->gap, "none is left in a zone" },
+		{ "offset", part->offset, "requests follow on in a zone" },
+		{ "size", part->sectors > part->zone_capacity, "more than a zone takes" },
+		{ "append", part->append && part->sectors > profile->zone_append_limit,
+		  profile->zone_append_limit ? "of more than the drive's zone_append_limit" :
+					       "the drive has none" },
+		{ "streams", part->streams > part->zones, "more than the span has zones" },
+		{ "streams", part->zone_op && part->streams > 1, "commands go from zone to zone" },
+		{ "write", part->zone_op && part->writes, "such commands have no data" },
+		{ "filled", part->zone_op == DISK_ZONE_RESET && !part->filled,
+		  "a reset is of zones with data: say how full they are, such as filled=100" },
+		{ "count", part->zone_op && requests > part->zones,
+		  "with warm it is more than the span has zones, and each is asked once" },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++)
+		if (of[i].wrong) {
+			*word = of[i].word;
+			return of[i].text;
+		}
+	return NULL;
+}
+
+/*
+ * A part on a drive with zones: what it has of them. One in conventional zones alone is as on any
+ * drive.
+ */
+static int settle_zones(struct job_part *part, const struct where *where,
+			const struct profile *profile, char *why)
+{
+	u64 size = profile->zone_size, first = profile->conventional_zones * size;
+
+	if (!where->at_given && !where->span_given) {
+		part->start = first;
+		part->span = profile->sectors - first;
+	}
+	if (part->start + part->span <= first)
+		return 0;
+	if (where->middle || where->inner || where->at_share >= 0)
+		part->start = max(part->start / size * size, first);
+	if (where->span_given && where->span_share >= 0)
+		part->span = max(part->span / size * size, size);
+	if (!where->span_given)
+		part->span = profile->sectors - part->start;
+	if (part->start < first) {
+		snprintf(why, JOB_WHY,
+			 "'at, span': the first %u zones, of %llu bytes, are conventional: a part has these or others",
+			 profile->conventional_zones, size * 512ULL);
+		return -1;
+	}
+	if (part->start % size || part->span % size) {
+		snprintf(why, JOB_WHY, "'at, span': a part has whole zones, of %llu bytes",
+			 size * 512ULL);
+		return -1;
+	}
+	part->zones = part->span / size;
+	part->first_zone = part->start / size;
+	part->zone_size = size;
+	part->zone_capacity = profile->zone_capacity;
+	return 0;
+}
+
+/* Once all words of the job are known. */
+static int check_zone_parts(const struct job *job, const struct profile *profile, char *why)
+{
+	const char *wrong, *word;
+	u32 i;
+
+	for (i = 0; i < job->nr_parts; i++) {
+		const struct job_part *part = &job->parts[i];
+
+		if (!part->zones && (part->append || part->zone_op || part->filled))
+			return job_wrong_word(why, part->append ? "append" :
+					      part->filled ? "filled" : "reset, finish",
+					      "the part has no zones that are written in order");
+		if (!part->zones)
+			continue;
+		wrong = zones_wrong(part, profile, job->count + job->warm, &word);
+		if (wrong)
+			return job_wrong_word(why, word, wrong);
+		if (job->trim)
+			return job_wrong_word(why, "trim", "zones are reset instead");
+	}
+	return 0;
+}
+
 /* Find where a part lies, which is where it was asked to be. */
 static int settle(struct job_part *part, const struct where *where, const struct profile *profile,
 		  char *why)
@@ -345,7 +465,7 @@ static int settle(struct job_part *part, const struct where *where, const struct
 			 max(part->span, least) * 512ULL, room * 512ULL);
 		return -1;
 	}
-	return 0;
+	return profile->zone_size ? settle_zones(part, where, profile, why) : 0;
 }
 
 /* A drive refuses what is no whole number of its logical blocks, and so does its host. */
@@ -423,6 +543,8 @@ int job_parse(struct job *job, const char *text, const struct profile *profile, 
 	job->seed = 1;
 	while (!r && (part = strsep(&rest, "+")))
 		r = parse_part(job, &given, part, profile, why);
+	if (!r)
+		r = check_zone_parts(job, profile, why);
 	if (!r && job->untimed && profile->kind != DRIVE_SSD)
 		r = job_wrong_word(why, "untimed", "the drive has no flash");
 	free(copy);
@@ -445,7 +567,9 @@ static void print_part(FILE *out, const struct job_part *part, const struct prof
 {
 	static const char *const orders[] = { "sequential", "random", "backward" };
 
-	fprintf(out, "%s", part->writes == 100 ? "write" : "read");
+	fprintf(out, "%s", part->zone_op == DISK_ZONE_RESET ? "reset" :
+			   part->zone_op ? "finish" : part->append ? "append" :
+			   part->writes == 100 ? "write" : "read");
 	if (part->writes % 100)
 		fprintf(out, " writes=%u", part->writes);
 	fprintf(out, " %s", orders[part->order]);
@@ -459,6 +583,8 @@ static void print_part(FILE *out, const struct job_part *part, const struct prof
 		fprintf(out, " pace=%lluns", (unsigned long long)part->pace);
 	if (part->rate)
 		print_bytes(out, "rate", part->rate);
+	if (part->filled)
+		fprintf(out, " filled=%u", part->filled / 10);
 	if (part->start)
 		print_bytes(out, "at", part->start * 512);
 	if (part->start + part->span != profile->sectors)

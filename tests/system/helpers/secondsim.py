@@ -368,6 +368,7 @@ def of_one_drive(asked: Asked, doc: dict[str, Any], place: Path) -> tuple[dict[s
     second = head(asked, job, doc) | {f"{job}.seconds": printed(seconds, 9), f"{job}.flushes": len(flushes),
                                       f"{job}.failed": sum(one.failed for one in plain),
                                       f"{job}.failed_flushes": 0}
+    second |= {f"{job}.zone_commands": 0, f"{job}.zone_command_mean_us": 0.0}
     second[f"{job}.flush_mean_us"] = printed(sum(one.ns for one in flushes) / len(flushes) / 1e3, 3)
     for name, ops in OPS.items():
         second |= flat(f"{job}.{name}", group([one for one in plain if one.op in ops], seconds))
@@ -532,6 +533,7 @@ def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict
         one.hit = one.op == WRITE and asked.array.startswith("0")
     second = head(asked, job, doc) | {f"{job}.seconds": printed(ns / 1e9, 9), f"{job}.array": asked.array,
                                       f"{job}.flushes": 0, f"{job}.flush_mean_us": 0.0, f"{job}.failed": 0,
+                                      f"{job}.zone_commands": 0, f"{job}.zone_command_mean_us": 0.0,
                                       f"{job}.failed_flushes": 0}
     for name, ops in OPS.items():
         second |= flat(f"{job}.{name}", group([one for one in requests if one.op in ops], ns / 1e9))

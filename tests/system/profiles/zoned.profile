@@ -1,0 +1,36 @@
+# An SSD with zones whose times are told beforehand: 4 KiB take 2 us of the link, a die 640 us for 16 KiB.
+
+name = zoned
+kind = ssd
+host = nvme
+nr_requests = 64
+max_sectors = 128 KiB
+capacity = 64 MiB
+gc_unit = 1 MiB
+link_rate = 2048 MB/s
+command_time = 1 us
+append_command_time = 4 us
+read_latency = 5 us
+write_latency = 3 us
+power_loss_protection = yes
+write_cache = back
+write_buffer = 256 KiB
+dies = 4
+channels = 4
+channel_rate = 409.6 MB/s
+flash_page = 16384
+program_unit = 16384
+page_types = 1
+read_time = 50 us
+program_time = 600 us
+zone_size = 4 MiB
+zone_capacity = 3 MiB
+zone_append_limit = 128 KiB
+max_open_zones = 6
+max_active_zones = 6
+zone_dies = 1
+zone_buffer = 32 KiB
+zone_reset_time = 2 ms
+zone_reset_full_time = 8 ms
+zone_finish_time = 3 ms
+zone_finish_empty_time = 60 ms
