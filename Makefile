@@ -217,8 +217,11 @@ validate: sim ## everyday jobs on every profile against what they should come to
 worth: sim ## writes profiles/evidence/worth.csv anew: what the model makes of each figure of a real drive
 	$(DAVID) profile worth --write
 
-goals: sim ## how far the modelled times are from what was asked of them: MEASURED.md's table; status 3: one is missed
+goals: sim ## how far the modelled times are from what was asked of them; status 3: one is missed
 	tests/bench/goals
+
+results: setup sim ## measures anew what docs/results has, as far as minutes and no lab suffice; NAMES="goals disksim"
+	nice tests/bench/results $(NAMES)
 
 physics: sim ## 10,000 random jobs for every profile against what no disk breaks; SEED=1
 	$(DAVID) profile validate --physics-only --jobs 10000 --seed $(or $(SEED),1)

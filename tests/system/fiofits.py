@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """How far off are the other jobs of a real drive, when a profile is fitted to a few of fio's results?
 
-  tests/system/fiofits.py [--all] [DRIVE...]     a table, as docs/MEASURED.md has it
+  tests/system/fiofits.py [--all] [DRIVE...]     docs/results/fio-fits.csv
   tests/system/fiofits.py --jobs DRIVE           each job of a drive
 
 The results are those of profiles/evidence: fio-plot.csv and perfscripts.csv. `david calibrate --from` is

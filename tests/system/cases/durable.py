@@ -319,7 +319,7 @@ def a_backing_device_is_replaced_by_a_copy_of_it_and_by_nothing_else() -> None:
 
 @case(seldom=True)
 def opening_a_store_of_many_ranges_takes_no_time() -> None:
-    """A fiftieth of the million that docs/MEASURED.md tells of."""
+    """A fiftieth of the million that docs/results/opening.csv tells of."""
     many = int(os.environ.get("DAVID_RANGES", "20000"))
     with loop_disk(max(64, many // 1000) * 2 * MIB) as dev:
         with mapped("many", table(dev, "classify=data", "low_water=0")) as path:

@@ -475,7 +475,7 @@ def mirror(members: int) -> Iterator[str]:
 
 
 def rate(device: str, what: str, where: str, threads: int) -> float:
-    """Requests of 4 KiB a second. The paper's sequential ones are one at a time: MEASURED.md."""
+    """Requests of 4 KiB a second. The paper's sequential ones are one at a time: results/raid1-kernel.csv."""
     threads = threads if where == "random" else 1
     with raw.opened(device) as fd:
         pages = os.lseek(fd, 0, os.SEEK_END) // 4096

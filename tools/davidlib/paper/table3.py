@@ -61,7 +61,7 @@ def mirror(members: int) -> Iterator[str]:
 
 
 def rate(path: str, what: str, where: str, threads: int, requests: int) -> float:
-    """Requests of 4 KiB a second. The paper's sequential ones are one at a time: docs/MEASURED.md."""
+    """Requests of 4 KiB a second. The paper's sequential ones are one at a time: results/raid1-model.csv."""
     threads = threads if where == "random" else 1
     fd = os.open(path, os.O_RDWR | os.O_DIRECT)
     pages = os.lseek(fd, 0, os.SEEK_END) // PAGE

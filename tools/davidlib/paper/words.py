@@ -84,7 +84,7 @@ FIGURES_6_AND_7 = """
 The paper ran the model beside the drive that it modelled. That drive is not here: below the model lies a
 disk that david itself emulates, in virtual time. So this compares what the model foretells when a request
 is issued with what a program then waits. It does not say how far the model is from a real drive:
-docs/MEASURED.md has that, for seven drives whose times were measured.
+docs/results/disksim.csv has that, for seven drives whose times were measured.
 
 Neither the number of requests nor their size is in the paper. The last column says how many of 4 KiB, one
 at a time, would take as long on this drive. No one number fits all four, so the paper's run times cannot
