@@ -11,7 +11,7 @@
  *     They are data, or parts of a tree block. The type of their chunk decides. It comes from the
  *     chunk tree of the last commit, which is read after each superblock that names a new one.
  * Rules 3 and 4 do not depend on the order of requests, with one exception: the commit, below.
- * docs/CLASSIFICATION.md has the argument that nothing is lost.
+ * classifier/btrfs/WHY.md has the argument that nothing is lost.
  *
  * btrfs uses new chunks before it writes the chunk tree that names them. So a part that is in no
  * known chunk is undecided until the next commit (btrfs_live_decide()).

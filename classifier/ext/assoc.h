@@ -9,7 +9,7 @@
  * nodes and indirect blocks. An undecided block that a file maps within its size is data. So is a
  * block that the block bitmap says is free: a deleted file left it behind.
  *
- * A map alone is no proof, as it may be older than the block; docs/CLASSIFICATION.md has the
+ * A map alone is no proof, as it may be older than the block; classifier/ext/WHY.md has the
  * argument. The rules:
  *
  *   - A block that cannot be metadata by its content (exclude.h): any map counts.

@@ -6,7 +6,7 @@
  * be stale. Example: a file is truncated in memory; its block is given to a directory and written
  * as such; then the inode block is written because of another inode in it, with the old pointers.
  * The block's content proves more. Most kinds of metadata have a form, and a block with such a form
- * is kept permanently. docs/CLASSIFICATION.md lists the kinds without form (values of large
+ * is kept permanently. classifier/ext/WHY.md lists the kinds without form (values of large
  * attributes, Merkle trees, encrypted symbolic links). Volumes that may hold them have stricter
  * rules (assoc.h).
  *

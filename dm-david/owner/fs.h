@@ -2,7 +2,7 @@
 /*
  * The file systems whose page owners are believed: a table, one entry each (fs.c).
  *
- * For these file systems docs/CLASSIFICATION.md shows that a regular file's page is data. Another
+ * For these file systems dm-david/owner/WHY.md shows that a regular file's page is data. Another
  * file system may keep metadata in inodes that look like regular files, or may need the data to
  * recover; nilfs2 does both. Everything of a file system that is not in the table is kept.
  *

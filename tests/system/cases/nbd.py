@@ -42,7 +42,7 @@ class Fs:
     options: str = ""  # of mount
 
 
-# Of small files much is metadata. What is known of each is told in docs/CLASSIFICATION.md.
+# Of small files much is metadata. What is known of each is told in classifier/WHY.md.
 FILE_SYSTEMS = {
     "ext4": Fs(0.6),
     "ext3": Fs(0.5),
