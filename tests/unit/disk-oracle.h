@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The disk again, by the rules as they are told in docs/MODEL.md and without any
+ * The disk again, by the rules as they are told in model/host/WHY.md and without any
  * care for cost: commands are in one array in order of arrival, everything is found by
  * looking at all of them, and who must wait for whom is asked anew each time.
  */

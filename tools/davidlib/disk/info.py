@@ -15,7 +15,7 @@ from . import dm
 from .dm import need_disk, need_root
 from .parameters import name_arg
 
-# Of the profile, the host in front of the drive: MODEL.md.
+# Of the profile, the host in front of the drive: model/host/WHY.md.
 HOST = ("host", "scheduler", "nr_requests", "max_sectors", "plug_time", "ncq_depth")
 DRIVE = ("rpm", "heads", "write_cache", "read_cache", "write_zeroes", "logical_block", "physical_block")
 
@@ -39,7 +39,7 @@ def _worth(name: str) -> dict[str, Any]:
     return found.as_dict() if found else {}
 
 
-# What an SSD's map begins with: docs/MODEL.md.
+# What an SSD's map begins with: model/flash/WHY.md.
 PASTS = {
     "fresh": "what the disk has lies in order, and what it has not was never written",
     "sequential": "what the disk has lies in order, and {fill} of the drive was written in order before",
