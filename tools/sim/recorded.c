@@ -60,6 +60,8 @@ struct recording {
 	bool speedup;		/* was its mode for a while */
 	struct drive_sums sums;	/* of the model's commands */
 	struct pending_figures pending;	/* at the end */
+	struct solid_figures solid;	/* likewise, of an SSD or memory */
+	bool has_solid;
 	bool refused_at_end;	/* and what was refused never came: the slot behind the last */
 };
 
@@ -395,6 +397,7 @@ static int run_on(struct recording *rec, struct disk *disk, struct ftl *ftl)
 	while ((next = disk_next_event(disk)) != U64_MAX)
 		disk_advance(disk, next);
 	disk_pending_figures(disk, &rec->pending);
+	rec->has_solid = disk_solid_figures(disk, &rec->solid);
 	return 0;
 }
 
@@ -482,6 +485,49 @@ static unsigned long long cached_of(const struct recording *rec, enum disk_op op
 	return sum;
 }
 
+/* Reads that the drive's cache served whole. */
+static unsigned long long read_hits_of(const struct recording *rec)
+{
+	unsigned long long hits = 0;
+	size_t id;
+
+	for (id = 0; id < rec->nr; id++)
+		if (rec->requests[id].request.op == DISK_READ)
+			hits += rec->requests[id].request.parts.hit;
+	return hits;
+}
+
+/* By the names that the kernel's statistics have for them. */
+static void print_flash(FILE *to, const struct solid_figures *solid)
+{
+	const struct {
+		const char *name;
+		u64 value;
+	} figures[] = {
+		{ "host_pages", solid->host_pages },
+		{ "moved_pages", solid->moved_pages },
+		{ "fresh_pages", solid->fresh_pages },
+		{ "folded_pages", solid->folded_pages },
+		{ "reads", solid->flash_reads },
+		{ "programs", solid->programs },
+		{ "slc_programs", solid->slc_programs },
+		{ "map_programs", solid->map_programs },
+		{ "map_reads", solid->map_reads },
+		{ "erases", solid->erases },
+		{ "empty_reads", solid->empty_reads },
+		{ "buffer_reads", solid->buffer_reads },
+		{ "buffer_waits", solid->buffer_waits },
+		{ "suspended", solid->suspended },
+	};
+	size_t i;
+
+	fputs("\"flash\": {", to);
+	for (i = 0; i < ARRAY_SIZE(figures); i++)
+		fprintf(to, "%s\"%s\": %llu", i ? ", " : "", figures[i].name,
+			(unsigned long long)figures[i].value);
+	fputs("}, ", to);
+}
+
 /* The number of completions that differ. Prints the first of them. */
 static size_t recording_compare(const struct recording *rec, size_t *compared, u64 *last)
 {
@@ -546,6 +592,10 @@ int replay_recorded(const struct profile *profile, const struct recorded_options
 		fprintf(to, "\"pending\": {\"sectors\": %llu, \"runs\": %llu}, ",
 			(unsigned long long)rec.pending.sectors,
 			(unsigned long long)rec.pending.runs);
+	if (json)
+		fprintf(to, "\"read_hits\": %llu, ", read_hits_of(&rec));
+	if (json && rec.has_solid)
+		print_flash(to, &rec.solid);
 	if (json)
 		target_print_sums(to, &rec.sums);
 	if (json)

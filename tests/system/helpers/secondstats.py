@@ -81,7 +81,10 @@ def times(requests: list[Done], said: dict[str, Any]) -> dict[str, Any]:
         "late_max": max(late),
         "late_50us": sum(ns > 50_000 for ns in late),
         "hits": said["hits"],
-        **{f"{group}.{name}": said[group][name] for group in ("cached", "pending") for name in said[group]},
+        "read_hits": said["read_hits"],
+        **{f"flash.{name}": 0 for name in stats.MODEL_GROUPS["flash"][2]},
+        **{f"{group}.{name}": count for group in ("cached", "pending", "flash")
+           for name, count in said.get(group, {}).items()},
         "unmodelled": 0,
         **{f"faults.{name}": 0 for name in stats.MODEL_GROUPS["faults"][2]},
         "queue_waits": sum(one.waited > 0 for one in requests),
@@ -141,24 +144,12 @@ def reach(recorded: Recording, size: int) -> dict[str, Any]:
             read += [len(mine)] if event["op"] == KINDS.index("read") else []
     return {
         "read_pages": sum(read),
-        "read_hits": Between(0, len(read)),
         "reach.first": min(ends),
         "reach.end": max(ends),
         **dict(zip(("reach.most_first", "reach.most_end"), most(spans, size), strict=True)),
         # Of a sample: a standard error of 2.7 %.
         "reach.pages": Near(len(pages), 0.12 * len(pages)),
     }
-
-
-def flash(doc: dict[str, Any], counted: dict[str, Any]) -> dict[str, Any]:
-    """No more than four times what was written, or of reads of dies and of the buffer, what was read. A drive
-    that is written over at random moves up to a hundred pages for one."""
-    read, written = (counted[f"sectors.{kind}"] // BLOCK for kind in ("read", "write"))
-    most = dict.fromkeys(doc["flash"], 4 * written)
-    most |= dict.fromkeys(("reads", "empty_reads", "buffer_reads", "map_reads"), 4 * read)
-    most |= dict.fromkeys(("moved_pages", "folded_pages"), 100 * written)
-    most["fresh_pages"] = doc["flash"]["host_pages"]
-    return {f"flash.{name}": Between(0, limit) for name, limit in most.items()}
 
 
 def verdicts(recorded: Recording) -> dict[str, Any]:
