@@ -6,7 +6,9 @@ results.json has the same rows.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,8 @@ kind = "random-write"
 operations = {OPERATIONS}
 """
 MEMORY = 64 << 20
+LOOKS = 20  # ns that an operation takes in the machine: each look at the virtual clock is one
+CALLS = {"random-read": {"read": "read"}, "random-write": {"write": "write", "fsync": "flush"}}
 TIMES = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map", "fault")
 
 
@@ -53,7 +57,30 @@ def rows(top: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     loaded = results.load()
     results.write_tables(loaded)
     lines = json.loads((top / "results.json").read_text())
+    lines = [line | {"latency": json.loads(line["latency"])} for line in lines]
     return [(line, second(one)) for line, one in zip(lines, loaded, strict=True)]
+
+
+def bucket_of(histogram: list[int], thousandths: int) -> Between:
+    """Of so many that no more than this share is longer, by the disk's histogram: less than 1 us, then from
+    2^(i-1) to 2^i us."""
+    wanted = math.ceil(sum(histogram) * thousandths / 1000)
+    bucket = next(at for at, passed in enumerate(itertools.accumulate(histogram)) if passed >= wanted)
+    return Between(1000 << bucket - 1 if bucket else 0, (1000 << bucket) + LOOKS)
+
+
+def latency(kind: str, disk: dict[str, Any]) -> dict[str, Any]:
+    """Of each kind of operation: the disk has one kind of request for each."""
+    found: dict[str, Any] = {}
+    for call, of_disk in CALLS[kind].items():
+        count = OPERATIONS if call != "fsync" else 1
+        mean = disk["modelled_ns"][of_disk] / disk["modelled"][of_disk]
+        assert disk["modelled"][of_disk] == count, disk["modelled"]
+        looked = Near(mean + LOOKS / 2, LOOKS / 2)
+        p99 = bucket_of(disk["modelled_times"], 990) if count > 1 else looked
+        found |= {f"latency.{call}.count": count, f"latency.{call}.mean_ns": looked,
+                  f"latency.{call}.p99_ns": p99}
+    return found
 
 
 def second(one: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +96,7 @@ def second(one: dict[str, Any]) -> dict[str, Any]:
     )
     asked, last = OPERATIONS + writes, result["samples"][-1]
     at = result["columns"].index
-    return {
+    return latency(kind, disk) | {
         "requests_per_op": OPERATIONS / asked,
         "flushes_per_op": writes / asked,
         "disk_read_bytes_per_op": OPERATIONS * SIZE * (not writes) / asked,
