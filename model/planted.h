@@ -48,6 +48,8 @@
  *	unreset	an SSD's zone that was reset has its data still
  *	append	an append takes an SSD's controller as long as a write
  *	unplugged	writes of a zone do not wait for each other
+ *	plugged	appends to a zone do wait for each other
+ *	wide	an append crosses the link in half of the time
  *	nearer	what was written by itself is read off an SSD in half the time
  *	parity_read	an array's small write does not read the old parity
  *	overlap	a member of an array is busy twice while it has two requests

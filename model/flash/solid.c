@@ -123,6 +123,8 @@ static u64 cross_link(struct solid *solid, struct solid_command *command, u64 fr
 	struct carrier *link = &solid->link[one ? 0 : command->op];
 	u64 time = carrier_time(link, command->sectors) + solid->profile->link_command_time, end;
 
+	if (MODEL_PLANTED(wide) && command->flags & DISK_APPEND)
+		time /= 2;
 	if (MODEL_PLANTED(twice) && command->sectors > 128)
 		from = carrier_occupy(link, time, command->begin, from);
 	end = carrier_occupy(link, time, command->begin, from);

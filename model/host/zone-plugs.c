@@ -64,7 +64,8 @@ size_t zone_plugs_bytes(const struct zone_plugs *plugs)
 
 bool zone_plugs_take(const struct zone_plugs *plugs, const struct disk_request *request)
 {
-	return request->op == DISK_WRITE && request->sectors && !(request->flags & DISK_APPEND) &&
+	return request->op == DISK_WRITE && request->sectors &&
+	       (!(request->flags & DISK_APPEND) || MODEL_PLANTED(plugged)) &&
 	       plugs_zone(plugs, request) >= plugs->profile->conventional_zones &&
 	       !MODEL_PLANTED(unplugged);
 }
@@ -124,7 +125,7 @@ static void plugs_merge(struct zone_plugs *plugs, struct zone_write *write,
 		if (plugs_zone(plugs, request) != write->zone)
 			continue;
 		segments += command_segments(request->left);
-		if ((request->flags | write->request.flags) & DISK_FUA ||
+		if ((request->flags | write->request.flags) & (DISK_FUA | DISK_APPEND) ||
 		    write->request.sector + write->request.sectors != request->sector ||
 		    write->request.sectors + request->left > plugs->profile->max_sectors ||
 		    segments > plugs->profile->max_segments)

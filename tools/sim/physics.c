@@ -172,6 +172,41 @@ static void random_job(struct physics *ph, struct job *job)
 				 part->streams * min((32u << 11) / part->sectors, 1500u));
 }
 
+/* The same of zones: some of them, in order, a part of the drive's or all that it writes. */
+static void random_zone_job(struct physics *ph, struct job *job)
+{
+	const struct profile *profile = &ph->profile;
+	u32 all = div_u64(profile->sectors, profile->zone_size) - profile->conventional_zones;
+	struct job_part *part = &job->parts[0];
+	u32 block = profile->physical_block / 512;
+
+	memset(job, 0, sizeof(*job));
+	job->nr_parts = 1;
+	job->seed = below(ph, 1000);
+	job->drain = true;
+	part->zone_size = profile->zone_size;
+	part->zone_capacity = profile->zone_capacity;
+	part->sectors = 8 * spread(ph, 9);
+	part->sectors = min(DIV_ROUND_UP(part->sectors, block) * block, part->zone_capacity);
+	part->depth = spread(ph, 5);
+	part->streams = one_in(ph, 3) ? spread(ph, 3) : 1;
+	if (profile->max_active_zones)
+		part->streams = min(part->streams, profile->max_active_zones);
+	part->writes = one_in(ph, 4) ? 0 : 100;
+	part->append = part->writes && profile->zone_append_limit && one_in(ph, 2);
+	part->filled = part->writes ? 0 : 1000;
+	if (!part->writes && one_in(ph, 2))
+		part->order = JOB_RANDOM;
+	part->zones = min(part->streams * (1 + below(ph, 3)), all);
+	part->streams = min(part->streams, part->zones);
+	part->first_zone = profile->conventional_zones + below(ph, all - part->zones + 1);
+	part->start = (u64)part->first_zone * part->zone_size;
+	part->span = (u64)part->zones * part->zone_size;
+	if (one_in(ph, 8))
+		cut_caches(job, true);
+	job->count = min(max((64u << 11) / part->sectors, least_count(part)), 1500u);
+}
+
 static bool physics_run(const struct physics *ph, struct job *job, enum rule_state state,
 			struct job_result *result)
 {
@@ -183,13 +218,15 @@ static bool physics_run(const struct physics *ph, struct job *job, enum rule_sta
 	return good;
 }
 
-static bool seconds(const struct physics *ph, struct job *job, enum rule_state state, double *s)
+/* @net: of the time in which zones were reset */
+static bool seconds(const struct physics *ph, struct job *job, enum rule_state state, bool net,
+		    double *s)
 {
 	struct job_result result;
 
 	if (!physics_run(ph, job, state, &result))
 		return false;
-	*s = result.ns / 1e9;
+	*s = (result.ns - (net ? result.zone_ns : 0)) / 1e9;
 	job_release(&result);
 	return true;
 }
@@ -202,7 +239,7 @@ static bool is_shared(const struct profile *profile)
 
 /* The time of a job, and what media and interface need for its bytes alone. */
 static bool least_seconds(const struct physics *ph, struct job *job, enum rule_state state,
-			  double *s, double *least)
+			  bool seeks, double *s, double *least)
 {
 	struct job_limits limits;
 	struct job_result result;
@@ -218,6 +255,8 @@ static bool least_seconds(const struct physics *ph, struct job *job, enum rule_s
 	rate = limits.interface && limits.interface < limits.media ? limits.interface :
 								     limits.media;
 	*least = (is_shared(&ph->profile) ? read + written : max(read, written)) / rate;
+	if (seeks)	/* the first one may find the arm there */
+		*least += (job->count - 1.0) * seek_time(&ph->profile, 1) / 1e9;
 	return true;
 }
 
@@ -247,13 +286,14 @@ static const char *try_rule(const struct physics *ph, const struct rule *rule,
 	if (unsound)
 		return unsound;
 	if (rule->limit) {
-		if (!least_seconds(ph, &trial->fast, state, &trial->fast_s, &trial->slow_s))
+		if (!least_seconds(ph, &trial->fast, state, rule->seeks, &trial->fast_s,
+				   &trial->slow_s))
 			return failed;
 		trial->excess = trial->slow_s / trial->fast_s - 1;
 	} else {
-		if (!seconds(ph, &trial->slow, state, &trial->slow_s) ||
+		if (!seconds(ph, &trial->slow, state, rule->resets, &trial->slow_s) ||
 		    !seconds(ph, &trial->fast, rule->order ? STATE_IN_ORDER : state,
-			     &trial->fast_s))
+			     rule->resets, &trial->fast_s))
 			return failed;
 		trial->excess = (trial->fast_s - slack) / trial->slow_s - 1;
 		if (rule->both)
@@ -298,7 +338,7 @@ static bool simpler(struct job *job, const struct profile *profile, u32 step)
 		part->writes = part->writes < 100 ? 0 : 100;
 		break;
 	case 8:
-		part->start = 0;
+		part->start = part->zones ? part->start : 0;
 		break;
 	case 9:
 		if (!part->start)
@@ -339,6 +379,8 @@ static bool simpler(struct job *job, const struct profile *profile, u32 step)
 		return false;
 	}
 	logical_blocks(part, profile);
+	if (part->zones)
+		part->streams = min(part->streams, part->zones);
 	return memcmp(&before, job, sizeof(before));
 }
 
@@ -423,6 +465,8 @@ static enum rule_state random_state(struct physics *ph, const struct rule *rule)
 	};
 	enum rule_state state = states[below(ph, ARRAY_SIZE(states))];
 
+	if (ph->profile.zone_size)	/* which are never written at random */
+		return min(state, STATE_IN_ORDER);
 	return rule->order ? STATE_RANDOM : state;
 }
 
@@ -439,9 +483,13 @@ static bool one_job(struct physics *ph, u32 number)
 	/* A job depends on the seed and its own number alone, so it can be repeated. */
 	ph->rnd = ph->seed * HASH_GOLDEN + number * 0xd1342543de82ef95;
 	for (tries = 0; tries < 100; tries++) {
-		k = below(ph, nr_rules);
+		k = ph->profile.zone_size ? nr_plain_rules + below(ph, nr_rules - nr_plain_rules) :
+					    below(ph, nr_plain_rules);
 		rule = &rules[k];
-		random_job(ph, &job);
+		if (ph->profile.zone_size)
+			random_zone_job(ph, &job);
+		else
+			random_job(ph, &job);
 		state = random_state(ph, rule);
 		if (ph->only && !ph->wanted[k])
 			continue;
@@ -524,7 +572,8 @@ static int physics_check(struct physics *ph)
 			       rules[i].name, ph->tried[i], 100 * ph->worst[i],
 			       rules[i].tolerance / 10.0, ph->broken[i],
 			       ph->known[i] ? ", as is known" : "");
-		else if (!ph->only || ph->wanted[i])
+		else if (ph->only ? ph->wanted[i] :
+				    (i >= nr_plain_rules) == !!ph->profile.zone_size)
 			printf("%-8s none\n", rules[i].name);
 		print_left_out(ph, &rules[i]);
 	}
@@ -543,9 +592,12 @@ static void physics_help(void)
 	u32 i;
 
 	fputs(usage, stdout);
-	for (i = 0; i < nr_rules; i++)
+	for (i = 0; i < nr_rules; i++) {
+		if (i == nr_plain_rules)
+			puts("of drives with zones, and only these:");
 		printf("  %-8s %4.1f %%  %s\n", rules[i].name, rules[i].tolerance / 10.0,
 		       rules[i].text);
+	}
 	puts("and, but for limits, two full strokes and revolutions, for beginning and end.");
 }
 

@@ -71,6 +71,9 @@ const char *rule_unsound(const struct job *job, const struct profile *profile)
 	u64 each = part->span / part->streams;
 	u64 asked = part->sectors + part->offset;
 
+	/* Zones come round again: they are reset. */
+	if (part->zones)
+		return NULL;
 	if (part->start + part->span > profile->sectors || each < 2 * asked + 16)
 		return short_span;
 	/* Random requests that overlap wait for each other. In a large span that is rare. */
@@ -500,6 +503,158 @@ static void fast_idle(struct job *job, const struct profile *profile)
 	job->again = idle_time(profile);
 }
 
+/*
+ * Zones. A job has one part, of zones that are written or read in order; physics.c draws it.
+ */
+
+static const char no_append[] = "no append";
+
+/* Streams have zones enough for what they write, so that none is reset. */
+static void zones_enough(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+	u64 each = DIV_ROUND_UP((u64)(job->count + part->depth) * part->sectors,
+				(u64)part->zone_capacity) + 1;
+	u64 all = div_u64(profile->sectors, profile->zone_size) - profile->conventional_zones;
+
+	part->zones = min(each * part->streams, all);
+	part->first_zone = min_t(u64, part->first_zone,
+				 profile->conventional_zones + all - part->zones);
+	part->start = (u64)part->first_zone * part->zone_size;
+	part->span = (u64)part->zones * part->zone_size;
+}
+
+static const char *fit_zone_writes(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->order = JOB_SEQUENTIAL;
+	part->writes = 100;
+	part->filled = 0;
+	part->pace = 0;
+	part->flush = 0;
+	part->fua = false;
+	zones_enough(job, profile);
+	return NULL;
+}
+
+static const char *fit_appends(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	if (!profile->zone_append_limit)
+		return no_append;
+	part->append = true;
+	part->sectors = min(part->sectors, profile->zone_append_limit);
+	part->depth = max(part->depth, 2u);
+	return fit_zone_writes(job, profile);
+}
+
+static const char *fit_append_depth(struct job *job, const struct profile *profile)
+{
+	job->parts[0].streams = 1;
+	return fit_appends(job, profile);
+}
+
+/* Writes that wait for their zone are merged, and that is another matter. */
+static void slow_append(struct job *job, const struct profile *profile)
+{
+	job->parts[0].append = false;
+	job->parts[0].depth = 1;
+}
+
+static const char *fit_rewrite(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->streams = 1;
+	part->append = false;
+	/* Between two zones nothing is under way, and no more often than that. */
+	job->count = min_t(u64, job->count, max(part->zone_capacity / part->sectors, 1U));
+	return fit_zone_writes(job, profile);
+}
+
+static void fast_rewrite(struct job *job, const struct profile *profile)
+{
+	job->parts[0].filled = 1000;
+	job->count++;	/* the reset of the one zone */
+}
+
+static const char *fit_spread(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+	u32 most = profile->max_active_zones ?: JOB_STREAMS;
+
+	if (profile->kind == DRIVE_DISK)
+		return "an arm";
+	part->streams = min(max(part->streams, 2u), min(most, 16U));
+	part->depth = max(part->depth, part->streams);
+	return fit_appends(job, profile);
+}
+
+static void slow_one_zone(struct job *job, const struct profile *profile)
+{
+	job->parts[0].streams = 1;
+	zones_enough(job, profile);
+}
+
+static const char *fit_turns(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	if (profile->kind != DRIVE_DISK)
+		return no_arm;
+	part->append = false;
+	part->streams = max(part->streams, 2u);
+	return fit_zone_writes(job, profile);
+}
+
+/* Without a cache a stream loses a revolution, and who writes elsewhere meanwhile does not. */
+static const char *fit_cached_turns(struct job *job, const struct profile *profile)
+{
+	const char *why = fit_turns(job, profile);
+
+	if (!why && !writes_back(job, profile))
+		return uncached;
+	return why;
+}
+
+/* Each request is in another zone than the one before, and is on the platters before the next. */
+static const char *fit_seeks(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->depth = 1;
+	job->write_cache_off = true;
+	return fit_turns(job, profile);
+}
+
+static const char *fit_zone_depth(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+
+	part->streams = 1;
+	part->depth = min(part->depth, 32u);
+	/* Without a cache a write loses a revolution, or less, by what it is merged with. */
+	if (profile->kind == DRIVE_DISK && !writes_back(job, profile))
+		return uncached;
+	return fit_zone_writes(job, profile);
+}
+
+static const char *fit_zone_limits(struct job *job, const struct profile *profile)
+{
+	struct job_part *part = &job->parts[0];
+	u32 room = min(profile->zone_buffer ?: profile->write_buffer,
+		       profile->write_buffer / part->streams);
+
+	if (part->append && part->sectors > profile->zone_append_limit)
+		return no_append;
+	/* An SSD's buffer takes this much as fast as the link carries it. */
+	if (part->writes && profile->kind == DRIVE_SSD)
+		job->count = max(min(job->count, part->streams * (room / part->sectors)), 2U);
+	return NULL;
+}
+
 const struct rule rules[] = {
 	{ .name = "depth", .text = "twice the depth never costs throughput",
 	  .tolerance = 100, .fit = fit_depth, .fast = fast_depth },
@@ -532,6 +687,24 @@ const struct rule rules[] = {
 	  .tolerance = 10, .fit = fit_trim, .fast = fast_trim },
 	{ .name = "idle", .text = "after the drive's idle work a second run is as the first",
 	  .tolerance = 20, .fit = fit_idle, .fast = fast_idle, .both = true, .fresh = true },
+
+	{ .name = "append", .text = "appends at depth are never slower than writes one at a time",
+	  .tolerance = 30, .fit = fit_append_depth, .slow = slow_append, .fresh = true },
+	{ .name = "rewrite", .text = "zones that were reset are written as fast as new ones",
+	  .tolerance = 50, .fit = fit_rewrite, .fast = fast_rewrite, .resets = true, .both = true,
+	  .fresh = true },
+	{ .name = "spread", .text = "appends to several zones of an SSD are no slower than to one",
+	  .tolerance = 30, .fit = fit_spread, .slow = slow_one_zone, .fresh = true },
+	{ .name = "turns", .text = "one zone of a disk is never slower than several in turn",
+	  .tolerance = 20, .fit = fit_cached_turns, .fast = slow_one_zone },
+	{ .name = "seeks",
+	  .text = "zones of a disk that take turns cost a seek each, without a cache",
+	  .tolerance = 2, .fit = fit_seeks, .limit = true, .seeks = true },
+	{ .name = "zdepth", .text = "twice the depth in a zone never costs throughput",
+	  .tolerance = 100, .fit = fit_zone_depth, .fast = fast_depth },
+	{ .name = "zlimits", .text = "no zone is written or read faster than media and interface",
+	  .tolerance = 2, .fit = fit_zone_limits, .limit = true },
 };
 
 const u32 nr_rules = ARRAY_SIZE(rules);
+const u32 nr_plain_rules = ARRAY_SIZE(rules) - 7;

@@ -30,10 +30,13 @@ struct rule {
 	bool order;		/* the faster one finds what was written in order, not at random */
 	bool places;		/* the two jobs are of different places */
 	bool fresh;		/* on a drive that is new only */
+	bool resets;		/* without the time that zones were reset in */
+	bool seeks;		/* with limit: each request costs a seek, too */
 };
 
+/* The first are of drives without zones, those from nr_plain_rules on of drives with zones. */
 extern const struct rule rules[];
-extern const u32 nr_rules;
+extern const u32 nr_rules, nr_plain_rules;
 
 /*
  * Is @job within the disk, do its streams not come round, and is it one that a rule may take? NULL:
