@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The trace file (NAME.dtr): what the tracer writes, and importers too. docs/TRACE.md has it for
+ * The trace file (NAME.dtr): what the tracer writes, and importers too. docs/TRACE-TABLES.md has it for
  * readers in other languages.
  *
  * A file is a sequence of frames, each with a checksum and compressed by itself. A tracer that is

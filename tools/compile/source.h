@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A finished trace (SQLite, docs/TRACE.md) as the records that it was made of, so that the world
+ * A finished trace (SQLite, docs/TRACE-TABLES.md) as the records that it was made of, so that the world
  * of tools/calls (world.h, effects.h) follows it again. A file's number in the trace is its inode
  * number here, on device SOURCE_DEV.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The tables of a finished trace; docs/TRACE.md has their columns. Included by db.c only. */
+/* The tables of a finished trace; docs/TRACE-TABLES.md has them. Included by db.c only. */
 #ifndef TRACE_SCHEMA_H
 #define TRACE_SCHEMA_H
 
