@@ -6,8 +6,8 @@
  * overlapped are never ordered. What another dependency implies already is left out: vector clocks
  * tell.
  *
- * The rules are those of ROOT (Weiss, Harter, Arpaci-Dusseau, SOSP'13) by name; docs/REPLAY.md has
- * what each means.
+ * The rules are those of ROOT (Weiss, Harter, Arpaci-Dusseau, SOSP'13) by name; WHY.md has what
+ * each means.
  */
 #ifndef COMPILE_ORDER_H
 #define COMPILE_ORDER_H
