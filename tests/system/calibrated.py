@@ -4,7 +4,7 @@
 
   tests/system/calibrated.py [P...]                 modelled by david-sim; all disks of profiles/ otherwise
   tests/system/calibrated.py --found FILE P         a profile that was found elsewhere, such as in a lab
-  tests/system/calibrated.py --table [P...]         what docs/CALIBRATION.md shows
+  tests/system/calibrated.py --table [P...]         what calibrate/WHY.md shows
 
 It calls `david calibrate` as a user does, with --write, and compares what comes out with the profile itself.
 """
