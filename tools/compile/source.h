@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A finished trace (SQLite, docs/TRACE-TABLES.md) as the records that it was made of, so that the world
- * of tools/calls (world.h, effects.h) follows it again. A file's number in the trace is its inode
- * number here, on device SOURCE_DEV.
+ * A finished trace (SQLite, docs/TRACE-TABLES.md) as the records that it was made of, so that the
+ * world of tools/calls (world.h, effects.h) follows it again. A file's number in the trace is its
+ * inode number here, on device SOURCE_DEV.
  */
 #ifndef COMPILE_SOURCE_H
 #define COMPILE_SOURCE_H

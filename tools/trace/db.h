@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The finished trace: a SQLite file, written once from front to end. docs/TRACE-TABLES.md has its tables.
- * An error of SQLite ends the program.
+ * The finished trace: a SQLite file, written once from front to end. docs/TRACE-TABLES.md has its
+ * tables. An error of SQLite ends the program.
  */
 #ifndef TRACE_DB_H
 #define TRACE_DB_H
