@@ -129,7 +129,7 @@ BLOCKS = {
 }
 # Of these no trace has any: tests/system/test_served.py has.
 BLOCKS_IDLE = {"served.*.beyond", "served.*.beyond_line", "served.*.runs.*.drive_ns.map",
-               "served.*.runs.*.drive_ns.fault"}
+               "served.*.runs.*.drive_ns.fault", "trace.shared"}
 
 
 @functools.cache

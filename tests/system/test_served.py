@@ -325,6 +325,51 @@ def test_writes_for_which_no_flash_had_to_be_collected_are_said(tmp_path: Path) 
     assert not sim(tmp_path / "Read", *words).stderr
 
 
+# Of a load with one request each 10 ms: what the format's clock leaves of it.
+CLOCKS = {
+    "tencent": (10**9, lambda t, at: f"{1538323200 + t // 10**9},{at * 8},8,0,0\n"),
+    "alibaba": (1000, lambda t, at: f"0,R,{at * 4096},4096,{1577808000000000 + t // 1000}\n"),
+    "msr": (100, lambda t, at: f"{128166372000000000 + t // 100},h,0,Read,{at * 4096},4096,500\n"),
+    "msr, whole seconds": (10**9, lambda t, at: f"{t // 10**9 * 10**7},h,0,Read,{at * 4096},4096,500\n"),
+    "spc": (1000, lambda t, at: f"0,{at * 8},4096,r,{t / 1e9:.6f}\n"),
+}
+
+
+# 400 requests are of some seconds, 60 of less than one.
+@pytest.mark.parametrize(("name", "count"), [("tencent", 60), *((name, 400) for name in CLOCKS)])
+def test_bursts_that_a_traces_clock_made_are_not_to_be_believed(
+    name: str, count: int, tmp_path: Path
+) -> None:
+    """All of a Tencent trace's requests of a second come at once: p50 was 41 ms instead of 4, and no word."""
+    ns, line = CLOCKS[name]
+    dice = random.Random(1)
+    text = "".join(line(n * 10_000_037, dice.randrange(4 * 10**8)) for n in range(count))
+    (tmp_path / "log").write_text(text)
+    words = ("--profile", "seagate-exos-x20-20tb", "--format", name.split(",")[0])
+    done = sim(tmp_path / "log", *words, "--loop", "open", "--json")
+    p50 = json.loads(done.stdout)["served"][0]["runs"][0]["all"]["p50_us"]
+    coarse = ns == 10**9
+    assert (p50 > 30_000) is coarse, done
+    assert done.returncode == (2 if coarse else 0), done
+    assert ("open loop: the trace has times in steps of 1000 ms, and 100 %" in done.stderr) is coarse, done
+    # As many at a time as are asked for: no clock has a part in that.
+    if coarse:
+        closed = sim(tmp_path / "log", *words, "--loop", "closed", "--depth", "2")
+        assert closed.returncode == 0 and "steps" not in closed.stderr, closed
+    if name.startswith("msr"):  # as many as in the trace: of one second all
+        closed = sim(tmp_path / "log", *words, "--loop", "closed")
+        assert closed.returncode == (2 if coarse else 0), closed
+
+
+def test_requests_that_came_at_once_by_a_fine_clock_are_a_load(tmp_path: Path) -> None:
+    times = ((n, n // 8 * 500_003 + n // 8 % 7) for n in range(400))
+    lines = (f"{time},h,0,Read,{n * 10**9 // 4096 * 4096},4096,500\n" for n, time in times)
+    (tmp_path / "log").write_text("".join(lines))
+    done = sim(tmp_path / "log", "--profile", "seagate-exos-x20-20tb", "--json")
+    trace = json.loads(done.stdout)["trace"]
+    assert done.returncode == 0 and trace["shared"] == 1, done
+
+
 def test_a_new_ssds_empty_reads_are_said(tmp_path: Path) -> None:
     places = (f"{n * 10**7 // 4096 * 4096 if n % 2 == 0 else 4 * 10**11 + n * 4096}" for n in range(100))
     lines = (f"{n * 1000},h,0,{('Read', 'Write')[n % 2]},{place},4096,500" for n, place in enumerate(places))

@@ -108,4 +108,4 @@ def simulate(
         None,
     )
     found = served.serve(read, way)
-    return Simulation(found, served.doubts(read, found) == 0)
+    return Simulation(found, served.doubts(read, found, depth) == 0)

@@ -36,7 +36,7 @@ def requests(seed: int, count: int, gap: int) -> list[Made]:
         sectors = 0 if op == FLUSH else dice.choice((8, 16, 64))
         sector = dice.randrange((SECTORS // 4 - 64) // 8) * 8 if sectors else 0
         made.append(Made(time, time + dice.randrange(1000, 4 * gap), op, sector, sectors))
-        time += dice.randrange(1, 2 * gap)
+        time += (dice.randrange(1, 2 * gap) // 1000 + 1) * 1000
     return made
 
 
@@ -125,6 +125,11 @@ def _trace(path: Path, made: list[Made]) -> dict[str, Any]:
     }
     found |= _ranks([block.end - block.start for block in asked], ("p50_us", "p99_us", "p999_us"))
     second |= {f"recorded.{name}": value for name, value in found.items()}
+    assert all(block.start % 1000 == 0 for block in made)
+    for larger in (2, 3, 5, 7):  # no multiple of 1 us that is a larger step is one of all
+        assert any(block.start % (1000 * larger) for block in made)
+    shared = len(made) - len({block.start for block in made})
+    second |= {"grain_us": 1.0, "shared": shared / len(made)}
     return {f"trace.{name}": value for name, value in second.items()}
 
 

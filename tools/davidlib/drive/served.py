@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ from typing import Any
 from .. import build
 from ..losses import Losses, percent, status
 from ..quantile import at_rank
+from ..sizes import format_time
 from ..trace import blocks
 from ..trace.account import Account, Taken
 from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
@@ -27,6 +29,8 @@ RANKS = {"p50": 500, "p99": 990, "p999": 999}
 EMPTY = 0.1  # of the pages that are read
 FRESH = 0.1  # of the pages that are written
 CACHED = 0.1  # of the time, with that to empty the caches
+GRAIN = 0.1  # of the mean response time
+SHARED = 0.1  # of the requests have the time of another one
 
 
 @dataclass
@@ -54,7 +58,14 @@ class Trace:
             {"kind": name, "count": kind.count, "line": kind.line, "example": kind.example}
             for name, kind in self.account.left_out.items()
         ]
+        if self.timed:
+            grain = self.grain
+            found |= {"grain_us": grain.ns / 1e3, "shared": grain.shared}
         return found | ({"recorded": self.recorded()} if self.depths else {})
+
+    @functools.cached_property
+    def grain(self) -> blocks.Grain:
+        return blocks.grain(self.requests, self.kind)
 
     def recorded(self) -> dict[str, Any]:
         """What the trace itself says of these requests."""
@@ -168,8 +179,8 @@ def serve(trace: Trace, way: Way) -> dict[str, Any]:
     return {"trace": trace.as_json(), "served": served}
 
 
-def doubts(trace: Trace, found: dict[str, Any]) -> int:
-    """Says what is missing of the trace; the exit status."""
+def doubts(trace: Trace, found: dict[str, Any], depth: int | None) -> int:
+    """Says what is missing of the trace, and what it does not tell; the exit status. DEPTH was asked for."""
     for line in trace.account.as_text(str(trace.path), Taken(len(trace.every)), "requests")[1:]:
         say(line)
     missing = trace.every.left_out()
@@ -203,11 +214,27 @@ def doubts(trace: Trace, found: dict[str, Any]) -> int:
                 f"{name}: flash blocks that were erased, or an SLC cache, took {percent(fresh)} of the "
                 "writes, and nothing had to be collected for them (--option precondition=random)"
             )
+        worst = max(worst, _coarse(trace, name, served, depth))
         cached = _cached(name, served)
         if served.get("load", {}).get("speed") and (cached or fresh >= FRESH):
             say(f"{name}: the load is one that it bears for as long as the trace, and not for long: not to "
                 "be believed (a longer trace)")
             worst = max(worst, NOT_BELIEVABLE)
+    return worst
+
+
+def _coarse(trace: Trace, name: str, served: dict[str, Any], depth: int | None) -> int:
+    """Says that the trace's clock, and not the load, decided what came at once; the exit status."""
+    if not trace.timed:
+        return 0
+    grain, worst = trace.grain, 0
+    for run in served["runs"]:
+        by_clock = run["loop"] == "open" or depth is None
+        if by_clock and grain.shared >= SHARED and grain.ns / 1e3 > GRAIN * run["all"]["mean_us"]:
+            say(f"{name}, {run['loop']} loop: the trace has times in steps of {format_time(grain.ns)}, and "
+                f"{percent(grain.shared)} of the requests have one with others: its clock, and not the load, "
+                "made them come at once: not to be believed (--loop closed --depth N)")
+            worst = NOT_BELIEVABLE
     return worst
 
 

@@ -109,7 +109,7 @@ def _serve(args: argparse.Namespace) -> int:
                      args.size and args.size // SECTOR, args.out)
     found = served.serve(trace, way)
     print(json.dumps(found, indent=2) if args.json else served.as_text(found, bound))
-    return served.doubts(trace, found)
+    return served.doubts(trace, found, args.depth)
 
 
 def sim(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from math import gcd
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from .from_requests import SECTOR, Sink, Transfer, each
 
 READ, WRITE, FLUSH, DISCARD = range(4)
 FUA, SYNC, PREFLUSH = 1, 2, 8  # as david-sim has them
+CLOCKS = {"tencent": 10**9}  # ns: of formats that have no finer times
 WHOLE_SECTORS = "requests taken as the whole sectors that they touch"
 EVENT = re.compile(r" (dev|id|op|sector|sectors|flags|arrival|completion)=([\d:]+)")
 
@@ -183,6 +185,22 @@ def choose(path: Path, blocks: Blocks, device: str | None) -> str:
     if device not in counted:
         raise UserError(f"{path}: no requests of {device}; there are {said}")
     return device
+
+
+@dataclass(frozen=True)
+class Grain:
+    """What a trace's clock can tell apart."""
+
+    ns: int  # all times of requests are multiples of it; 0: all requests come at once
+    shared: float  # of the requests, those with the time of another one
+
+
+def grain(requests: list[Block], kind: str) -> Grain:
+    counted = Counter(block.start for block in requests)
+    first = min(counted)
+    shared = sum(count for count in counted.values() if count > 1)
+    ns = gcd(*(start - first for start in counted)) or CLOCKS.get(kind, 0)
+    return Grain(ns, shared / len(requests))
 
 
 def depths(requests: list[Block]) -> list[int] | None:
