@@ -22,7 +22,8 @@ from ..util import DAVID, FIGURES, UserError
 
 Schema = dict[str, Any]
 # By command: its part of docs/figures.toml.
-OF_FIGURES = {"stats": "stats", "top": "top", "sim": "blocks", "david-sim bench": "sim"}
+OF_FIGURES = {"stats": "stats", "top": "top", "sim": "blocks", "choose": "choose",
+              "david-sim bench": "sim"}
 # What only some of them have: an SSD, an array, a trace with times, a part of a disk's life.
 ALWAYS = ("stats", "top")
 PROGRAMS = ("david-sim bench",)

@@ -127,7 +127,7 @@ def _loops(trace: Trace, way: Way) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _write(trace: Trace, depth: int | None, to: Path) -> None:
+def write(trace: Trace, depth: int | None, to: Path) -> None:
     depths = [depth] * len(trace.requests) if depth else trace.depths or [1] * len(trace.requests)
     with to.open("w") as file:
         for block, under_way in zip(trace.requests, depths, strict=True):
@@ -146,7 +146,7 @@ def _targets(trace: Trace, way: Way, word: Path) -> list[tuple[Path, str]]:
     return [(drive, array) for drive in drives for array in ("", *way.arrays)]
 
 
-def _serve(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], way: Way) -> dict[str, Any]:
+def serve_one(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], way: Way) -> dict[str, Any]:
     profile, array = target
     line = [str(build.ensure("david-sim")), "blocks", "--profile", str(profile), "--requests", str(requests)]
     line += [f"--{loop}" for loop in loops]
@@ -171,26 +171,36 @@ def serve(trace: Trace, way: Way) -> dict[str, Any]:
     way.size = way.size or trace.sectors
     with tempfile.TemporaryDirectory() as directory:
         requests = Path(directory) / "requests"
-        _write(trace, way.depth, requests)
+        write(trace, way.depth, requests)
         targets = _targets(trace, way, Path(directory) / "recorded.profile")
         if way.out and (len(targets) > 1 or len(loops) > 1):
             raise UserError("-o is for one drive, and for --loop open or closed")
-        served = [_serve(requests, target, loops, way) for target in targets]
+        served = [serve_one(requests, target, loops, way) for target in targets]
     return {"trace": trace.as_json(), "served": served}
 
 
-def doubts(trace: Trace, found: dict[str, Any], depth: int | None) -> int:
-    """Says what is missing of the trace, and what it does not tell; the exit status. DEPTH was asked for."""
+def missing(trace: Trace) -> tuple[Losses, int]:
+    """Says what is missing of the trace; the losses, and the exit status."""
     for line in trace.account.as_text(str(trace.path), Taken(len(trace.every)), "requests")[1:]:
         say(line)
-    missing = trace.every.left_out()
-    whole = len(trace.requests) + sum(missing.values())
-    worst = status(str(trace.path), Losses(missing, whole), unit="requests")
-    pages = sum(
+    gone = trace.every.left_out()
+    lost = Losses(gone, len(trace.requests) + sum(gone.values()))
+    return lost, status(str(trace.path), lost, unit="requests")
+
+
+def pages_read(trace: Trace) -> int:
+    return sum(
         (block.sector + block.sectors + 7) // 8 - block.sector // 8
         for block in trace.requests
         if block.op == READ
     )
+
+
+def doubts(trace: Trace, found: dict[str, Any], depth: int | None) -> int:
+    """Says what is missing of the trace, and what is not to be believed; the exit status. DEPTH was asked
+    for."""
+    lost, worst = missing(trace)
+    pages = pages_read(trace)
     for served in found["served"]:
         name = served["profile"] + (f" in '{served['array']}'" if served["array"] else "")
         if served["beyond"]:
@@ -199,7 +209,7 @@ def doubts(trace: Trace, found: dict[str, Any], depth: int | None) -> int:
                 f"{name}: requests do not lie on its {served['sectors']} sectors, the first from "
                 f"{block.sector} on"
             )
-            beyond = Losses(missing | {"beyond the end": served["beyond"]}, whole)
+            beyond = Losses(lost.missing | {"beyond the end": served["beyond"]}, lost.whole)
             worst = max(worst, status(name, beyond, unit="requests"))
         empty = max((run["empty_reads"] for run in served["runs"]), default=0)
         if pages and empty / pages > EMPTY:
@@ -238,26 +248,30 @@ def _coarse(trace: Trace, name: str, served: dict[str, Any], depth: int | None) 
     return worst
 
 
-def _cached(name: str, served: dict[str, Any]) -> bool:
-    """Says that a cache took the writes of a trace: a longer one would have waited for the media. Returns
-    whether it took those of the load."""
+def cached_ways(served: dict[str, Any]) -> list[tuple[str, float, float, float]]:
+    """The loops, and `load`, of which a cache took the writes: a longer trace would wait for the media.
+    Each with its rate, its seconds, and those to empty the cache afterwards."""
     ways = [(run["loop"], run["per_s"], run["left_seconds"]) for run in served["runs"]]
     if served.get("load", {}).get("speed"):
         ways.append(("load", served["load"]["per_s"], served["load"]["left_seconds"]))
     first = served["runs"][0]
-    if first["stays_in_cache"]:
+    if not first["writes"]["requests"]:
+        return []
+    found = [(loop, rate, first["all"]["requests"] / rate, left) for loop, rate, left in ways]
+    return [way for way in found if way[3] >= CACHED * (way[2] + way[3])]
+
+
+def _cached(name: str, served: dict[str, Any]) -> bool:
+    """Says so; whether it took those of the load."""
+    if served["runs"][0]["stays_in_cache"]:
         say(f"{name}: its cache has room for all that was written, and a flush need not empty it")
         return True
-    if not first["writes"]["requests"]:
-        return False
     took = False
-    for loop, rate, left in ways:
-        seconds = first["all"]["requests"] / rate
-        if left >= CACHED * (seconds + left):
-            said = "the load" if loop == "load" else f"{loop} loop"
-            say(f"{name}, {said}: a cache took the writes: to empty it afterwards takes {left:.4g} s, beside "
-                f"{seconds:.4g} s; with that it is {rate * seconds / (seconds + left):.1f} requests a second")
-            took = took or loop == "load"
+    for loop, rate, seconds, left in cached_ways(served):
+        said = "the load" if loop == "load" else f"{loop} loop"
+        say(f"{name}, {said}: a cache took the writes: to empty it afterwards takes {left:.4g} s, beside "
+            f"{seconds:.4g} s; with that it is {rate * seconds / (seconds + left):.1f} requests a second")
+        took = took or loop == "load"
     return took
 
 

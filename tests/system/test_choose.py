@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`david choose` beside brute force: david-sim asked for each candidate, one after the other. No lab."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import random
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from davidlib import build
+from davidlib.drive import candidates, worth
+from davidlib.util import TREE
+from helpers import figuretable
+from helpers.units import FULL
+
+PROFILES = Path(__file__).parent / "profiles"
+PLAIN, QUICK, FLASH = (str(PROFILES / f"{name}.profile") for name in ("plain", "quick", "flash"))
+MOST = 5
+# As docs/REFERENCE.md has it, and not as the code: the level, its members, and how many of them have data.
+ROOM = {
+    "none": {1: 1},
+    "0": {2: 2, 3: 3, 4: 4, 5: 5},
+    "1": {2: 1, 3: 1, 4: 1},
+    "10": {2: 1, 4: 2},
+    "5": {3: 2, 4: 3, 5: 4},
+    "6": {4: 2, 5: 3},
+}
+DEPTHS = (1, 4, 16, 64)
+
+
+def david(*words: str) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, TREE / "tools/david", *words], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def chosen(*words: str) -> tuple[int, dict[str, Any]]:
+    status, said, error = david("choose", "--json", "--most", str(MOST), *words)
+    assert status in (0, 2, 3), error
+    return status, json.loads(said)
+
+
+def answers(found: dict[str, Any]) -> dict[tuple[str, str], int]:
+    """Of each drive and level that fits, the members."""
+    return {
+        (one["profile"], one["level"]): one["tried"][-1]["members"]
+        for one in found["choices"]
+        if one["verdict"] == "fits"
+    }
+
+
+def words_of(level: str, members: int, failed: int) -> list[str]:
+    gone = {0: "", 1: " failed=0", 2: " failed=0+1"}[failed]
+    return [] if level == "none" else ["--array", f"{level} members={members}{gone}"]
+
+
+@cache
+def simulated(profile: str, level: str, members: int, failed: int, job: str) -> tuple[float, float, int]:
+    """Requests a second, the 99th percentile in us, and how many doubts."""
+    program = build.ensure("david-sim")
+    flash = (
+        ["--option", "precondition_fill=0.95", "--option", "precondition=random"]
+        if profile == FLASH
+        else []
+    )
+    done = subprocess.run(
+        [
+            program,
+            "bench",
+            "--json",
+            "--profile",
+            profile,
+            *flash,
+            *words_of(level, members, failed),
+            "--job",
+            job,
+        ],
+        capture_output=True,
+        text=True,
+    )
+    found = json.loads(done.stdout)["jobs"][0]
+    return found["all"]["per_s"], found["p99_us"], len(found["doubts"])
+
+
+@cache
+def sectors(profile: str) -> int:
+    done = subprocess.run(
+        [build.ensure("david-sim"), "profile", "show", profile], capture_output=True, text=True, check=True
+    )
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("capacity ")]
+    assert line.strip().endswith("sectors")
+    return int(line.split("=")[1].strip().removesuffix("sectors"))
+
+
+def holds(profile: str, level: str, members: int) -> int:
+    """Bytes: whole chunks of 512 KiB of each member that has data."""
+    size = sectors(profile)
+    return 512 * (size if level in ("none", "1") else size // 1024 * 1024 * ROOM[level][members])
+
+
+def brute(profile: str, level: str, iops: float, p99_ms: float, capacity: int, job: str) -> int | None:
+    """The least members that do; None: there are none."""
+    for members in ROOM[level]:
+        if holds(profile, level, members) < capacity:
+            continue
+        for depth in DEPTHS:
+            rate, late, doubts = simulated(profile, level, members, 0, job.format(depth=depth))
+            if rate >= iops and late <= 1e3 * p99_ms and not doubts:
+                return members
+    return None
+
+
+READS = "random size=4096 depth={depth} count=4000 warm=400"
+
+
+DEMANDS = [(250, 60, 100), *([(9, 12, 1), (60, 25, 10), (420, 100, 1), (250, 18, 100)] if FULL else [])]
+
+
+@pytest.mark.parametrize(("iops", "p99_ms", "gib"), DEMANDS)
+def test_reads_are_what_brute_force_finds(iops: int, p99_ms: int, gib: int) -> None:
+    """Each drive, each level: the same members, or none; rates and times as david-sim says."""
+    words = ["--iops", str(iops), "--p99", f"{p99_ms}ms", "--capacity", f"{gib}G", "--read-share", "100"]
+    status, found = chosen(*words, "--profile", PLAIN, "--profile", QUICK)
+    right = {
+        (Path(profile).stem, level): members
+        for profile in (PLAIN, QUICK)
+        for level in ROOM
+        if (members := brute(profile, level, iops, p99_ms, gib << 30, READS))
+    }
+    assert answers(found) == right and status == (0 if right else 3)
+    for choice in found["choices"]:
+        profile = {Path(one).stem: one for one in (PLAIN, QUICK)}[choice["profile"]]
+        for tried in (*choice["tried"], *choice["degraded"]):
+            level, members = choice["level"], tried["members"]
+            assert tried["capacity"] == holds(profile, level, members)
+            best, met = 0.0, None
+            for point in tried["points"]:
+                rate, late, doubts = simulated(
+                    profile, level, members, tried["failed"], READS.format(depth=point["depth"])
+                )
+                assert (point["per_s"], point["p99_us"], len(point["doubts"])) == (rate, late, doubts)
+                if late <= 1e3 * p99_ms and not doubts:
+                    best = max(best, rate)
+                    met = met or (point["depth"], rate, late) if rate >= iops else met
+            assert tried["times"] == pytest.approx(best / iops)
+            assert tried["fits"] == bool(met)
+            assert (tried["depth"], tried["per_s"], tried["p99_us"]) == (met or (None, None, None))
+        spares = {"1": 2, "10": 1, "5": 1, "6": 2}.get(choice["level"], 0)
+        wanted = min(spares, choice["tried"][-1]["members"] - 1) if choice["verdict"] == "fits" else 0
+        assert [one["failed"] for one in choice["degraded"]] == list(range(1, wanted + 1))
+        # Each number of members of each level was tried, or is counted.
+        assert len(choice["tried"]) + sum(choice["untried"].values()) == len(ROOM[choice["level"]])
+
+
+def test_what_reads_alone_answer_is_not_left_untried() -> None:
+    """250 requests a second on 'plain' need an array, and one drive of a memory's speed does not."""
+    assert brute(PLAIN, "none", 250, 60, 1, READS) is None and brute(PLAIN, "0", 250, 60, 1, READS)
+
+
+def test_mixes_are_what_steady_jobs_come_to() -> None:
+    """Caches are full when it counts: david-sim's `steady`, which finds that out by itself, is near. 'quick'
+    has a cache, and 'flash' a buffer and collects."""
+    for profile, iops in ((QUICK, 100), (FLASH, 6000)):
+        _, found = chosen(
+            "--iops",
+            str(iops),
+            "--p99",
+            "2s",
+            "--capacity",
+            "100M",
+            "--profile",
+            profile,
+            *(["--option", "precondition_fill=0.95"] if profile == FLASH else []),
+            "--level",
+            "none",
+            "--level",
+            "10",
+        )
+        for choice in found["choices"]:
+            assert choice["tried"], choice
+            for point in choice["tried"][-1]["points"]:
+                assert not point["doubts"]
+                job = f"writes=30 random size=4096 depth={point['depth']} count=4000 steady"
+                members = choice["tried"][-1]["members"]
+                rate, _, doubts = simulated(profile, choice["level"], members, 0, job)
+                assert not doubts and point["per_s"] == pytest.approx(rate, rel=0.07)
+
+
+def test_a_weaker_demand_never_loses_an_answer() -> None:
+    dice, found = random.Random(7), {}
+    demands = [
+        (dice.choice((40, 90, 180, 300)), dice.choice((15, 30, 80)), dice.choice((1, 70, 130)))
+        for _ in range(30 if FULL else 5)
+    ]
+    for iops, p99, gib in sorted(set(demands)):
+        _, said = chosen(
+            "--iops",
+            str(iops),
+            "--p99",
+            f"{p99}ms",
+            "--capacity",
+            f"{gib}G",
+            "--read-share",
+            "100",
+            "--profile",
+            PLAIN,
+            *(["--profile", QUICK] if FULL else []),
+        )
+        found[iops, p99, gib] = answers(said)
+    pairs = 0
+    for strong, weak in itertools.permutations(found, 2):
+        if weak[0] <= strong[0] and weak[1] >= strong[1] and weak[2] <= strong[2]:
+            pairs += bool(found[strong])
+            for key, members in found[strong].items():
+                assert found[weak].get(key, MOST + 1) <= members, (strong, weak, key)
+    assert pairs > (20 if FULL else 0)
+
+
+def test_an_array_has_the_room_that_david_sim_gives_it(tmp_path: Path) -> None:
+    requests = tmp_path / "requests"
+    requests.write_text("0,0,0,8,0,1\n")
+    for level, numbers in ROOM.items():
+        assert candidates.members_of(level, MOST) == list(numbers)
+        for members in numbers:
+            for profile in (PLAIN, FLASH) if FULL else (PLAIN,):
+                done = subprocess.run(
+                    [
+                        build.ensure("david-sim"),
+                        "blocks",
+                        "--profile",
+                        profile,
+                        "--requests",
+                        requests,
+                        "--closed",
+                        *words_of(level, members, 0),
+                    ],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                assert 512 * json.loads(done.stdout)["sectors"] == holds(profile, level, members)
+
+
+def test_a_demand_that_must_hold_with_a_member_failed_needs_one_to_spare() -> None:
+    words = [
+        "--iops",
+        "150",
+        "--p99",
+        "80ms",
+        "--capacity",
+        "1G",
+        "--read-share",
+        "100",
+        "--profile",
+        PLAIN,
+    ]
+    _, plain = chosen(*words)
+    _, spared = chosen(*words, "--degraded")
+    assert {"none", "0"}.isdisjoint(level for _, level in answers(spared)) and answers(spared)
+    for key, members in answers(spared).items():
+        assert members >= answers(plain)[key]
+        rates = [simulated(PLAIN, key[1], members, 1, READS.format(depth=depth)) for depth in DEPTHS]
+        assert any(rate >= 150 and late <= 80e3 for rate, late, _ in rates)
+    assert sum(answers(spared)[key] > answers(plain)[key] for key in answers(spared)) > 0
+
+
+def test_a_trace_is_served_as_by_david_sim(tmp_path: Path) -> None:
+    """At its own times, each drive and array by itself: p99 and load are those of `david sim`."""
+    dice, trace, time = random.Random(3), tmp_path / "day.csv", 0
+    lines = []
+    for _ in range(1200):
+        time += dice.randrange(14_000_000)
+        lines.append(
+            f"{time // 100 + 128166372 * 10**9},host,0,Read,{dice.randrange(1 << 22) * 4096},4096,1000\n"
+        )
+    trace.write_text("".join(lines))
+    status, found = chosen(
+        "--trace",
+        str(trace),
+        "--format",
+        "msr",
+        "--p99",
+        "40ms",
+        "--profile",
+        PLAIN,
+        "--level",
+        "none",
+        "--level",
+        "0",
+        "--capacity",
+        "20G",
+    )
+    asked = found["asked"]["capacity"]
+    assert asked == 20 << 30 and status in (0, 3)
+    compared = 0
+    for choice in found["choices"]:
+        for tried in choice["tried"]:
+            array = words_of(choice["level"], tried["members"], 0)
+            code, said, error = david(
+                "sim",
+                str(trace),
+                "--format",
+                "msr",
+                "--profile",
+                PLAIN,
+                *array,
+                "--loop",
+                "open",
+                "--bound",
+                "40ms",
+                "--json",
+            )
+            served = json.loads(said)["served"][-1]
+            [point] = tried["points"]
+            assert point["p99_us"] == served["runs"][0]["all"]["p99_us"], error
+            assert point["times"] == tried["times"] == served["load"]["speed"]
+            assert tried["fits"] == (point["p99_us"] <= 40e3)
+            compared += 1
+    assert compared >= 2
+
+
+def test_grades_and_the_error_are_those_of_the_profile() -> None:
+    _, found = chosen(
+        "--iops",
+        "20",
+        "--p99",
+        "300ms",
+        "--capacity",
+        "1T",
+        "--read-share",
+        "100",
+        "--level",
+        "none",
+        "--profile",
+        "toshiba-p300-3tb",
+        "--profile",
+        "generic-500gb-7200",
+        "--profile",
+        "toshiba-mg08-16tb",
+    )
+    sure = set()
+    for choice in found["choices"]:
+        value = worth.of_profile(choice["profile"])
+        rate, tail = value.of("depth"), value.of("tail")
+        assert (choice["grade"], choice["factor"]) == (rate.grade, rate.factor)
+        assert (choice["tail_grade"], choice["tail_factor"]) == (tail.grade, tail.factor)
+        assert choice["doubt"] == value.doubt
+        if choice["verdict"] != "fits":
+            assert choice["sure"] is None
+            continue
+        known = rate.factor and tail.factor
+        points = choice["tried"][-1]["points"]
+        good = known and any(
+            one["per_s"] / rate.factor >= 20 and one["p99_us"] * tail.factor <= 300e3 for one in points
+        )
+        assert choice["sure"] == ("unknown" if not known else "yes" if good else "no")
+        sure.add(choice["sure"])
+    assert sure
+
+
+def test_statuses_and_what_is_said(tmp_path: Path) -> None:
+    small = ("--capacity", "1G", "--profile", PLAIN, "--read-share", "100", "--level", "none")
+    status, said, _ = david(
+        "choose", "--iops", "20", "--p99", "50ms", *small, "--csv", str(tmp_path / "a.csv")
+    )
+    assert status == 0 and "plain *" in said, "nobody vouches for a drive that is in no table"
+    rows = list(csv.DictReader((tmp_path / "a.csv").open()))
+    assert {row["profile"] for row in rows} == {"plain"} and rows[0]["fits"] == "1"
+    status, said, _ = david("choose", "--iops", "20k", "--p99", "50ms", *small)
+    assert status == 3 and "nothing that was tried fits" in said and "times what is asked" in said
+    # A map that nobody has written to answers at once: that is not believed.
+    status, said, _ = david(
+        "choose",
+        "--iops",
+        "20",
+        "--p99",
+        "50ms",
+        "--capacity",
+        "100M",
+        "--profile",
+        FLASH,
+        "--level",
+        "none",
+        "--option",
+        "precondition=fresh",
+    )
+    assert status == 2 and "never been written" in said
+    for words, why in (
+        (("--p99", "5ms", "--capacity", "1G"), "one of --iops"),
+        (("--p99", "5ms", "--iops", "5"), "--capacity"),
+        (("--p99", "5", "--iops", "5", "--capacity", "1G"), "not a time"),
+        (("--p99", "5ms", "--iops", "-5", "--capacity", "1G"), "no rate"),
+        (("--p99", "5ms", "--iops", "5", "--capacity", "1G", "--read-share", "101"), "no share"),
+        (("--p99", "5ms", "--iops", "5", "--capacity", "1G", "--profile", "hitachi"), "did you mean"),
+        (("--p99", "5ms", "--iops", "5", *small, "--block", "1000"), "multiple of 512"),
+        (("--p99", "5ms", "--iops", "5", *small, "--option", "nothing=1"), "no drive could be asked"),
+    ):
+        status, _, error = david("choose", *words)
+        assert status == 1 and why in error and error.count("\n") == 1, error
+
+
+def test_every_figure_has_its_row() -> None:
+    words = ["--capacity", "100G", "--read-share", "100", "--profile", PLAIN]
+    demands = (("500", "90ms"), ("200", "90ms"), ("60", "2ms"))
+    found = [chosen("--iops", iops, "--p99", p99, *words)[1] for iops, p99 in demands]
+    rows = figuretable.rows("choose")
+    paths = [path for one in found for path, value in figuretable.leaves(one) if value not in ([], {})]
+    assert not [path for path in paths if not any(row.has(path) for row in rows)]
+    lists = {
+        "asked.traces",
+        *(row.pattern for row in rows if row.pattern.endswith(".doubts")),
+    }  # empty here
+    degraded = {row.pattern for row in rows if ".degraded." in row.pattern}
+    assert {row.pattern for row in rows if not any(row.has(path) for path in paths)} <= lists | degraded
