@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The trace file (NAME.dtr): what the tracer writes, and importers too. docs/TRACE-TABLES.md has it for
- * readers in other languages.
+ * The trace file (NAME.dtr): what the tracer writes, and importers too. docs/TRACE-TABLES.md has it
+ * for readers in other languages.
  *
  * A file is a sequence of frames, each with a checksum and compressed by itself. A tracer that is
  * killed leaves whole frames, and possibly a piece of one: a reader takes all whole ones in front
