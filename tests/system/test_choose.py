@@ -326,6 +326,23 @@ def test_a_trace_is_served_as_by_david_sim(tmp_path: Path) -> None:
     assert compared >= 2
 
 
+@pytest.mark.parametrize("step", [1, 10**9])
+def test_bursts_of_a_coarse_clock_choose_no_drive(step: int, tmp_path: Path) -> None:
+    """A trace with whole seconds asks for all requests of a second at once."""
+    dice, trace = random.Random(1), tmp_path / "day.csv"
+    lines = (
+        f"{128166372 * 10**9 + n * 10_000_037 // step * step // 100},h,0,Read,"
+        f"{dice.randrange(1 << 18) * 4096},4096,500\n"
+        for n in range(400)
+    )
+    trace.write_text("".join(lines))
+    words = ("--trace", str(trace), "--format", "msr", "--p99", "10s", "--profile", PLAIN, "--level", "none")
+    status, found = chosen(*words, "--capacity", "20G")
+    [choice] = found["choices"]
+    doubts = [text for tried in choice["tried"] for point in tried["points"] for text in point["doubts"]]
+    assert bool(doubts) is (step > 1) and status == (2 if step > 1 else 0), (status, choice)
+
+
 def test_grades_and_the_error_are_those_of_the_profile() -> None:
     _, found = chosen(
         "--iops",

@@ -233,14 +233,19 @@ def doubts(trace: Trace, found: dict[str, Any], depth: int | None) -> int:
     return worst
 
 
+def coarse(trace: Trace, run: dict[str, Any]) -> bool:
+    """Did the steps of the trace's clock, and not the load, decide what came at once?"""
+    if not trace.timed or trace.grain.shared < SHARED:
+        return False
+    return trace.grain.ns / 1e3 > GRAIN * run["all"]["mean_us"]
+
+
 def _coarse(trace: Trace, name: str, served: dict[str, Any], depth: int | None) -> int:
-    """Says that the trace's clock, and not the load, decided what came at once; the exit status."""
-    if not trace.timed:
-        return 0
-    grain, worst = trace.grain, 0
+    """Says so, of the runs that went by that clock; the exit status."""
+    worst = 0
     for run in served["runs"]:
-        by_clock = run["loop"] == "open" or depth is None
-        if by_clock and grain.shared >= SHARED and grain.ns / 1e3 > GRAIN * run["all"]["mean_us"]:
+        if (run["loop"] == "open" or depth is None) and coarse(trace, run):
+            grain = trace.grain
             say(f"{name}, {run['loop']} loop: the trace has times in steps of {format_time(grain.ns)}, and "
                 f"{percent(grain.shared)} of the requests have one with others: its clock, and not the load, "
                 "made them come at once: not to be believed (--loop closed --depth N)")
