@@ -55,6 +55,14 @@ DOUBTED = {
     "several-settle": ("hitachi-hds721010kla330", SMALL_CACHE, "xfs",
                        'kind = "varmail"\nprocesses = 2\noperations = 600\nsteady = true\nfiles = 40\n'),
 }
+# By name: how an SSD was written before, kind of requests, how many. Held to david-sim's.
+FLASH = str(Path(__file__).parent / "profiles" / "flash.profile")
+BESIDE = {
+    "beside-blank": ("fresh", "random-read", 500),
+    "beside-written": ("random", "random-read", 500),
+    "beside-erased": ("sequential", "random-write", 3000),
+    "beside-worn": ("random", "random-write", 3000),
+}
 FEW_READS = '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "random-read"\noperations = 50\n'
 # By name: a spec, and how often it is run.
 SPECS = {
@@ -75,6 +83,11 @@ SPECS = {
                         "operations = 200\n", 1) for fs in ("ext4", "xfs")},
     **{name: (f'[disk]\nprofile = "{drive}"\n{disk}[[filesystem]]\ntype = "{fs}"\n[[workload]]\n{work}', 1)
        for name, (drive, disk, fs, work) in DOUBTED.items()},
+    **{name: (f'[disk]\nprofile = "{FLASH}"\nprecondition = "{precondition}"\n'
+              'profile-option = "precondition_fill=1"\noption = "store=memory"\n'
+              '[[filesystem]]\ntype = "none"\n'
+              f'[[workload]]\nkind = "{kind}"\noperations = {operations}\n', 1)
+       for name, (precondition, kind, operations) in BESIDE.items()},
     # Everything is kept, in a store that has no room for it.
     "full": (DISK + 'backing = "4M"\nclassify = "keep"\n[[filesystem]]\ntype = "none"\n'
              '[[workload]]\nkind = "random-write"\nblock = "64K"\n', 1),

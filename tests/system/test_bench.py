@@ -45,7 +45,7 @@ DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
 RUNS = ("ext4-postmark", "none-random-read", "ext4-spread", "xfs-spread", *benchrun.DOUBTED,
         "fio-fsync", "fio-fsync-2", "fio-waits", "full", "slow-hour", "slow-later", "gone", *benchrun.ARRAYS,
-        "aged")
+        *benchrun.BESIDE, "aged")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
           memory="1G", usually=40, virtual_time=True)
 
@@ -787,6 +787,32 @@ def test_a_run_says_what_its_figure_is_not(lab, name: str) -> None:
     if warming:
         assert warming["warmed"] >= 300 and result["stats"]["modelled"]["write"] < 2000, result["stats"]
         assert warming["level"] == (name != "never-settles")
+
+
+@pytest.mark.lab(LAB, *benchrun.BESIDE)
+def test_a_live_disk_and_the_simulator_say_the_same_of_an_ssds_past(lab) -> None:
+    """The rate, what is in doubt, how much of it, and whether that refutes the figure. Not all are alike."""
+    rates, kinds = {}, {}
+    for name, (precondition, kind, operations) in benchrun.BESIDE.items():
+        found = lab.labs.wait(LAB, {"run": name})
+        assert found and not found["error"], found
+        [live] = found["results"]
+        job = f"a: {kind.removeprefix('random-')} random count={operations} warm=0 drain"
+        words = ["--option", f"precondition={precondition}", "--option", "precondition_fill=1", "--job", job]
+        sim = [TREE / "build" / "david-sim", "bench", "--json", "--profile", benchrun.FLASH]
+        said = subprocess.run(sim + words, capture_output=True, text=True)
+        [modelled] = json.loads(said.stdout)["jobs"]
+        rates[name] = live["operations_per_s"]
+        assert rates[name] == pytest.approx(modelled["all"]["per_s"], rel=0.05), (name, modelled["all"])
+        shares = [{doubt["kind"]: doubt["share"] for doubt in one["doubts"]} for one in (live, modelled)]
+        kinds[name] = set(shares[0])
+        assert shares[0] == pytest.approx(shares[1], abs=0.05), (name, shares)
+        refuted = not kinds[name].isdisjoint(doubts.REFUTING)
+        assert said.returncode == (2 if refuted else 0), (name, said.returncode, shares)
+    assert rates["beside-blank"] > 3 * rates["beside-written"], rates
+    assert rates["beside-erased"] > 2 * rates["beside-worn"], rates
+    assert kinds == {"beside-blank": {"empty_reads"}, "beside-written": set(),
+                     "beside-erased": {"erased_flash"}, "beside-worn": {"trend"}}, kinds
 
 
 @pytest.mark.lab(LAB, "journal", "superblocks", "one-place")
