@@ -70,6 +70,9 @@
  *	hands	a page may speak while another driver has it in hand
  *	openers	who else has opened the disk is not asked
  *	upper	a fake disk below another one believes the pages that it is sent
+ * Random commands to zones, and what is there when the disk is made again, have to find:
+ *	unreset	a reset drops only the first block of a zone
+ *	unfinished	a finish leaves the store as it is
  * The look at locks that are never held over I/O has to find (target/iolocks.h):
  *	overio	a device is read under each of them
  */

@@ -10,6 +10,7 @@
 
 #include <linux/blkdev.h>
 #include <linux/dcache.h>
+#include <linux/device-mapper.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
@@ -202,6 +203,86 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 {
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
+}
+#endif
+
+/*
+ * Zoned disks. Where the kernel cannot have them as targets, compat_has_zones() is false, and the
+ * target is none that knows zones.
+ */
+#if defined(HAVE_ZONES_LATER) || defined(HAVE_ZONES_FIRST)
+
+static inline void compat_set_zoned(struct target_type *type, dm_report_zones_fn report)
+{
+	type->features |= DM_TARGET_ZONED_HM;
+	type->report_zones = report;
+}
+
+static inline bool compat_has_zones(void)
+{
+	return true;
+}
+
+/* Report @zone, which is the next one. Returns 0 or an error. */
+static inline int compat_report_zone(struct dm_report_zones_args *args, struct blk_zone *zone)
+{
+	args->next_sector = zone->start + zone->len;
+#ifdef HAVE_ZONES_LATER
+	if (!args->cb)
+		return disk_report_zone(args->disk, zone, args->zone_idx++, args->rep_args);
+	return args->cb(zone, args->zone_idx++, args->data);
+#else
+	return args->orig_cb(zone, args->zone_idx++, args->orig_data);
+#endif
+}
+
+static inline sector_t compat_report_from(const struct dm_report_zones_args *args)
+{
+	return args->next_sector;
+}
+
+/* Calls @see for each zone of @bdev. Returns their number or an error. Sleeps. */
+static inline int compat_see_zones(struct block_device *bdev,
+				   int (*see)(struct blk_zone *, unsigned int, void *), void *data)
+{
+	return blkdev_report_zones(bdev, 0, UINT_MAX, see, data);
+}
+
+/* A reset of all zones comes as one reset for each. */
+static inline void compat_split_reset_all(struct dm_target *ti)
+{
+	ti->zone_reset_all_supported = false;
+}
+#else
+static inline void compat_set_zoned(struct target_type *type,
+				    int (*report)(struct dm_target *, struct dm_report_zones_args *,
+						  unsigned int))
+{
+}
+
+static inline bool compat_has_zones(void)
+{
+	return false;
+}
+
+static inline int compat_report_zone(struct dm_report_zones_args *args, struct blk_zone *zone)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline sector_t compat_report_from(const struct dm_report_zones_args *args)
+{
+	return 0;
+}
+
+static inline int compat_see_zones(struct block_device *bdev,
+				   int (*see)(struct blk_zone *, unsigned int, void *), void *data)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void compat_split_reset_all(struct dm_target *ti)
+{
 }
 #endif
 

@@ -106,6 +106,43 @@ static void set_unmap(struct queue_limits *lim)
 }
 #endif
 
+/* Zoned targets. Kernels before 6.12 had them in another way, which is not used. */
+
+#ifdef HAVE_ZONES_LATER	/* ZONES: reports of a target's zones */
+static int part_report(struct dm_target *ti, struct dm_report_zones_args *args, unsigned int nr)
+{
+	struct blk_zone zone = { .start = args->next_sector };
+
+	ti->zone_reset_all_supported = false;
+	if (bdev_nr_zones(NULL) && blkdev_report_zones(NULL, 0, 1, args->cb, args->data))
+		return args->cb(&zone, args->zone_idx, args->data);
+	return disk_report_zone(args->disk, &zone, args->zone_idx, args->rep_args);
+}
+
+static struct target_type zoned_target = {
+	.features = DM_TARGET_ZONED_HM,
+	.report_zones = part_report,
+};
+#endif
+
+#ifdef HAVE_ZONES_FIRST	/* ZONES: reports of a target's zones */
+static int part_report(struct dm_target *ti, struct dm_report_zones_args *args, unsigned int nr)
+{
+	struct blk_zone zone = { .start = args->next_sector };
+
+	ti->zone_reset_all_supported = false;
+	if (bdev_nr_zones(NULL) &&
+	    blkdev_report_zones(NULL, 0, 1, args->orig_cb, args->orig_data))
+		return 0;
+	return args->orig_cb(&zone, args->zone_idx, args->orig_data);
+}
+
+static struct target_type zoned_target = {
+	.features = DM_TARGET_ZONED_HM,
+	.report_zones = part_report,
+};
+#endif
+
 /* Timers */
 
 #ifdef HAVE_HRTIMER_SETUP	/* timer: hrtimer_setup() */

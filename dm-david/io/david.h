@@ -18,6 +18,7 @@
 #include "../owner/owner.h"
 #include "../store/store.h"
 #include "../timing/timing.h"
+#include "zoned.h"
 
 #define DM_MSG_PREFIX "david"
 
@@ -48,6 +49,7 @@ struct david {
 	struct implicit *implicit;	/* classify=implicit or auto, else NULL */
 	u64 watch_below;		/* it and extent.h are shown requests before this sector */
 	struct timing *timing;		/* NULL without a profile */
+	struct zoned *zoned;		/* NULL without zones */
 	struct csum_watch csum;
 	struct csum_io csum_io;
 	unsigned int exact_megabytes;
@@ -58,6 +60,7 @@ struct david {
 	enum david_mode mode;		/* messages change it, under mode_lock */
 	const char *profile;		/* in ctr only */
 	const char *faults;		/* in ctr only; NULL: none */
+	const char *zones;		/* in ctr only: the zoned device; NULL: no zones */
 	u64 age;			/* in ctr only; U64_MAX: not given */
 	enum classify_mode classify;
 	struct content content;		/* a message changes it */

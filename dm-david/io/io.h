@@ -11,6 +11,7 @@
  *	share.c		in a pool: blocks that another disk has already
  *	packer.c	stored blocks, in fewer places
  *	twin.c		content of RAW files that is dropped elsewhere
+ *	zoned.c		disks with zones: a request's turn, what a finish or reset does
  *
  *	csum-policy.c, extent.c, implicit*.c	evidence for judge.c, with state of their own
  *	implicit-evidence.c	the evidence that a request carries
@@ -70,6 +71,9 @@ struct piece {
 #define END_TWIN	BIT(7)	/* its content may have been dropped elsewhere: twin.h */
 #define END_FAULT	BIT(8)	/* the modelled drive fails it: nothing was served */
 #define END_AGAIN	BIT(9)	/* served a second time, from share_again() on */
+#define END_ZONE	BIT(10)	/* has a ticket of its zone: zoned.h */
+#define END_ZONE_OVER	BIT(11)	/* with END_ZONE: it fails, and the zone is as before */
+#define END_APPEND	BIT(12)	/* a zone append, which is served as a write */
 
 /* A bio as it was before the backing device had it. */
 struct sent {
@@ -82,7 +86,10 @@ struct david_io {
 	struct david *d;
 	struct bio *bio;
 	struct bvec_iter iter;	/* what is left to do, bi_sector relative to the target */
-	struct range_lock lock;
+	union {
+		struct range_lock lock;
+		struct list_head turn;	/* while it waits for its turn in its zone */
+	};
 	union {			/* some kernels zero per-bio data: its size costs time */
 		struct work_struct work;
 		struct wal_waiter wait;	/* of a flush; of END_LOGGED, once it is served */
@@ -102,6 +109,7 @@ struct david_io {
 	atomic_t pending;
 	/* Bytes to be served again: share_differs(). With END_AGAIN: share_again() */
 	unsigned int unshared;
+	u32 zone, ticket;	/* END_ZONE */
 	blk_status_t status;
 	u16 at_end;
 	bool remapped;	/* the clone itself went to the backing device */
@@ -332,6 +340,18 @@ enum served serve_squash(struct david_io *io);
 
 /* packer.c: a discard of the module's own that packs a block */
 enum served serve_pack(struct david_io *io);
+
+/* map.c: what the request, whose turn in its zone it is, does to the store */
+
+int map_write(struct david_io *io, struct stopwatch *timer);
+/* A finish or reset. */
+int map_zone(struct david_io *io, struct stopwatch *timer);
+
+/* zoned.c: the same, once it has its range lock */
+
+enum served zoned_serve(struct david_io *io);
+/* The blocks of the store that a finish makes zeros, or a reset a hole. */
+void zoned_range(const struct david_io *io, struct rt_range *r);
 
 /* read.c */
 

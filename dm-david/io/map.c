@@ -93,7 +93,7 @@ static int map_kept(struct david_io *io, struct stopwatch *timer, const struct s
 	return io_go_on(io, timer, true, served);
 }
 
-static int map_write(struct david_io *io, struct stopwatch *timer)
+int map_write(struct david_io *io, struct stopwatch *timer)
 {
 	struct david *d = io->d;
 	struct store *store = d->store;
@@ -122,6 +122,24 @@ static int map_write(struct david_io *io, struct stopwatch *timer)
 	stopwatch_account(timer, DAVID_CPU_MAP);
 	bio_endio(io->bio);
 	return DM_MAPIO_SUBMITTED;
+}
+
+int map_zone(struct david_io *io, struct stopwatch *timer)
+{
+	struct store *store = io->d->store;
+	struct rt_range r;
+	unsigned long flags;
+	bool granted;
+
+	zoned_range(io, &r);
+	io->lock.start = r.start;
+	io->lock.last = r.start + r.len - 1;
+	io->lock.shared = false;
+	io->at_end |= END_UNLOCK;
+	spin_lock_irqsave(&store->lock, flags);
+	granted = range_lock(&store->locks, &io->lock);
+	spin_unlock_irqrestore(&store->lock, flags);
+	return io_may_begin(io, granted) ? io_serve(io, timer, false, NULL) : DM_MAPIO_SUBMITTED;
 }
 
 /*
@@ -313,6 +331,8 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	io->unshared = 0;
 
 	if (!bio_sectors(bio)) {
+		if (unlikely(op_is_zone_mgmt(bio_op(bio))))
+			return zoned_manage(io);
 		/* An empty flush: what was written before is to be durable. */
 		this_cpu_inc(stats->requests[DAVID_REQ_FLUSH]);
 		if (d->timing && !map_timed(io, DAVID_REQ_FLUSH, &result))
@@ -324,6 +344,8 @@ int david_map(struct dm_target *ti, struct bio *bio)
 
 	io->iter = bio->bi_iter;
 	io->iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
+	if (unlikely(d->zoned) && !zoned_accept(io))
+		return DM_MAPIO_SUBMITTED;
 	kind = request_kind(bio);
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));
@@ -351,6 +373,8 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	case DAVID_REQ_READ:
 		return map_read(io, &timer);
 	case DAVID_REQ_WRITE:
+		if (unlikely(io->at_end & END_ZONE))
+			return zoned_begin(io, &timer);
 		return map_write(io, &timer);
 	default:
 		return map_locked(io, &timer, NULL);
@@ -502,6 +526,15 @@ static bool is_failure(blk_status_t error)
 	return error != BLK_STS_NOSPC && error != BLK_STS_AGAIN && error != BLK_STS_NOTSUPP;
 }
 
+/* All is done. Only of an append is there something to say. */
+static inline int io_end_well(struct david_io *io, u16 at_end, blk_status_t error)
+{
+	if (likely(!(at_end & END_APPEND)) || error)
+		return DM_ENDIO_DONE;
+	zoned_end_append(io);
+	return DM_ENDIO_INCOMPLETE;
+}
+
 /* What david_end_io() does where there is more to do than nothing. */
 static noinline int io_end_request(struct david_io *io, struct bio *bio, blk_status_t *error)
 {
@@ -513,21 +546,25 @@ static noinline int io_end_request(struct david_io *io, struct bio *bio, blk_sta
 		send_again(io);
 		return DM_ENDIO_INCOMPLETE;
 	}
-	if (unlikely(*error) && at_end != END_CALLED_AGAIN && !(at_end & END_FAULT) &&
-	    is_failure(*error))
+	/* Whatever failed, what the store has of the zone is put in order first. */
+	if (unlikely(*error && at_end & END_ZONE) && zoned_fail(io))
+		return DM_ENDIO_INCOMPLETE;
+	if (unlikely(*error) && !(at_end & (END_CALLED_AGAIN | END_FAULT)) && is_failure(*error))
 		this_cpu_inc(io->d->store->stats->errors);
 	if (at_end & END_UNLOCK) {
 		end_unlock(io, *error);
 		if (likely(at_end == END_UNLOCK))
 			return DM_ENDIO_DONE;
 	}
+	if (unlikely(at_end & END_ZONE))
+		zoned_pass(io);
 	if (unlikely(at_end & END_TWIN) && !*error) {
-		io->at_end = at_end & (END_TIMED | END_LOGGED);
+		io->at_end = at_end & (END_TIMED | END_LOGGED | END_APPEND);
 		twin_finish(io);
 		return DM_ENDIO_INCOMPLETE;
 	}
 	if (at_end & END_LOGGED && !*error) {
-		io->at_end = at_end & END_TIMED;
+		io->at_end = at_end & (END_TIMED | END_APPEND);
 		io->wait.flush = false;
 		io->wait.done = end_logged_write;
 		if (csum_sync(&io->d->csum_io, &io->wait) || wal_sync(io->d->store, &io->wait))
@@ -537,10 +574,12 @@ static noinline int io_end_request(struct david_io *io, struct bio *bio, blk_sta
 	if (at_end & END_MODEL_ONLY)
 		timing_model_only_done(timing, io->measured.kind, io->measured.arrived_ns);
 	if (!(at_end & END_TIMED))
-		return DM_ENDIO_DONE;
+		return io_end_well(io, at_end, *error);
 	/* From timing_accurate_stored() on the timer may deliver it. */
-	io->at_end = END_CALLED_AGAIN;
-	return timing_accurate_stored(timing, &io->timed) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
+	io->at_end = END_CALLED_AGAIN | (at_end & END_APPEND);
+	if (!timing_accurate_stored(timing, &io->timed))
+		return DM_ENDIO_INCOMPLETE;
+	return io_end_well(io, at_end, *error);
 }
 
 int david_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)

@@ -94,6 +94,9 @@ static enum served serve_piece(struct david_io *io, struct stopwatch *timer, boo
 		if (unlikely(io->at_end & END_INTERNAL))
 			return io->at_end & END_PACK ? serve_pack(io) : serve_squash(io);
 		return serve_discard(io, timer);
+	case REQ_OP_ZONE_FINISH:
+	case REQ_OP_ZONE_RESET:
+		return zoned_serve(io);
 	default:
 		if (unlikely(io->at_end & END_INTERNAL))
 			return serve_twin(io, timer);

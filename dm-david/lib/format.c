@@ -43,6 +43,18 @@ static u32 super_crc(const void *page)
 			   FORMAT_PAGE - offsetof(struct format_disk_super, version));
 }
 
+/* Zones begin and end with a block, and the disk with zones. */
+static bool zones_sane(const struct format_super *s)
+{
+	const struct format_zones *zones = &s->zones;
+	u32 block_mask = (s->block_size >> 9) - 1;
+
+	return zones->size && !(zones->size & (zones->size - 1)) && zones->size <= 1ull << 31 &&
+	       zones->capacity && zones->capacity <= zones->size &&
+	       !((zones->size | zones->capacity) & block_mask) &&
+	       !(s->target_sectors & (zones->size - 1));
+}
+
 /* Are the numbers consistent? A hostile page can have a correct checksum. */
 static bool super_sane(const struct format_super *s)
 {
@@ -53,6 +65,8 @@ static bool super_sane(const struct format_super *s)
 		return false;
 	pages_a_block = FORMAT_PAGE / s->block_size;
 	if (s->version == FORMAT_VERSION_PACKS && s->block_size != SQUEEZE_BLOCK)
+		return false;
+	if (s->version == FORMAT_VERSION_ZONES && !zones_sane(s))
 		return false;
 	return s->log_pages >= FORMAT_LOG_MIN && s->log_pages <= FORMAT_LOG_MAX &&
 	       s->backing_blocks < (u64)1 << 40 &&
@@ -71,7 +85,7 @@ static enum format_found look_at_super(const void *page, struct format_super *s)
 	if (le32_to_cpu(disk->crc) != super_crc(page))
 		return FORMAT_BROKEN;
 	s->version = le32_to_cpu(disk->version);
-	if (s->version != FORMAT_VERSION && s->version != FORMAT_VERSION_PACKS)
+	if (s->version < FORMAT_VERSION || s->version > FORMAT_VERSION_ZONES)
 		return FORMAT_OTHER_VERSION;
 	memcpy(s->uuid, disk->uuid, sizeof(s->uuid));
 	s->generation = le64_to_cpu(disk->generation);
@@ -84,6 +98,12 @@ static enum format_found look_at_super(const void *page, struct format_super *s)
 	s->log_pages = le64_to_cpu(disk->log_pages);
 	s->log_start = le64_to_cpu(disk->log_start);
 	s->log_end = le64_to_cpu(disk->log_end);
+	memset(&s->zones, 0, sizeof(s->zones));
+	if (s->version == FORMAT_VERSION_ZONES) {
+		s->zones.size = le64_to_cpu(disk->zone_size);
+		s->zones.capacity = le64_to_cpu(disk->zone_capacity);
+		s->zones.conventional = le32_to_cpu(disk->conventional_zones);
+	}
 	return super_sane(s) ? FORMAT_STORE : FORMAT_BROKEN;
 }
 
@@ -130,6 +150,11 @@ void format_pack(const struct format_super *super, void *page)
 	disk->log_pages = cpu_to_le64(super->log_pages);
 	disk->log_start = cpu_to_le64(super->log_start);
 	disk->log_end = cpu_to_le64(super->log_end);
+	if (super->version == FORMAT_VERSION_ZONES) {
+		disk->zone_size = cpu_to_le64(super->zones.size);
+		disk->zone_capacity = cpu_to_le64(super->zones.capacity);
+		disk->conventional_zones = cpu_to_le32(super->zones.conventional);
+	}
 	disk->crc = cpu_to_le32(super_crc(page));
 }
 
@@ -236,7 +261,8 @@ static void look_ahead(const struct rangetable *rt, const struct format_log_page
 
 static bool format_packed_sane(const struct format_super *super, const struct rt_range *r)
 {
-	return super->version == FORMAT_VERSION_PACKS && r->value < PACK_NUMBERS &&
+	return super->version >= FORMAT_VERSION_PACKS &&
+	       super->block_size == SQUEEZE_BLOCK && r->value < PACK_NUMBERS &&
 	       r->start < FORMAT_META && r->len <= FORMAT_META - r->start;
 }
 

@@ -24,6 +24,8 @@
 
 #define FORMAT_VERSION		1
 #define FORMAT_VERSION_PACKS	2	/* a store that has, or had, packed blocks (pack.h) */
+/* Of a zoned disk. It may have packed blocks, too, if they are of SQUEEZE_BLOCK. */
+#define FORMAT_VERSION_ZONES	3
 #define FORMAT_MAGIC		"dm-david store\n"	/* and a NUL: 16 bytes */
 #define FORMAT_PAGE		4096u
 #define FORMAT_SUPERS		2u	/* pages, and where the log begins */
@@ -61,7 +63,11 @@ struct format_disk_super {
 	__le64 log_pages;
 	__le64 log_start;	/* sequence of the first page to read */
 	__le64 log_end;		/* no page before this one may be missing */
-	u8 zero[3984];
+	/* With FORMAT_VERSION_ZONES, else zeros */
+	__le64 zone_size;
+	__le64 zone_capacity;
+	__le32 conventional_zones;
+	u8 zero[3964];
 };
 
 #define FORMAT_KIND_BITS	3
@@ -97,12 +103,26 @@ static inline void format_asserts(void)
 	BUILD_BUG_ON(offsetof(struct format_disk_super, backing_blocks) != 64);
 	BUILD_BUG_ON(offsetof(struct format_disk_super, log_pages) != 88);
 	BUILD_BUG_ON(offsetof(struct format_disk_super, log_end) != 104);
-	BUILD_BUG_ON(offsetof(struct format_disk_super, zero) != 112);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, zone_size) != 112);
+	BUILD_BUG_ON(offsetof(struct format_disk_super, zero) != 132);
 	BUILD_BUG_ON(sizeof(struct format_op) != 24);
 	BUILD_BUG_ON(sizeof(struct format_log_page) != FORMAT_PAGE);
 	BUILD_BUG_ON(offsetof(struct format_log_page, sequence) != 24);
 	BUILD_BUG_ON(offsetof(struct format_log_page, batch) != 36);
 	BUILD_BUG_ON(offsetof(struct format_log_page, op) != 40);
+}
+
+/* Where a zoned disk has zones; sectors. All 0: it has none. */
+struct format_zones {
+	u64 size;
+	u64 capacity;
+	u32 conventional;
+};
+
+static inline bool format_same_zones(const struct format_zones *a, const struct format_zones *b)
+{
+	return a->size == b->size && a->capacity == b->capacity &&
+	       a->conventional == b->conventional;
 }
 
 /* The superblock in memory. */
@@ -118,7 +138,8 @@ struct format_super {
 	u64 log_pages;
 	u64 log_start;
 	u64 log_end;
-	u64 version;		/* FORMAT_VERSION, or FORMAT_VERSION_PACKS */
+	u64 version;		/* FORMAT_VERSION, FORMAT_VERSION_PACKS or _ZONES */
+	struct format_zones zones;
 };
 
 enum format_found {

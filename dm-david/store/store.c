@@ -688,6 +688,24 @@ bool store_empty(struct store *store)
 	return empty;
 }
 
+int store_set_zones(struct store *store, const struct format_zones *zones, const char **error)
+{
+	if (format_same_zones(&store->zones, zones))
+		return 0;
+	if (store->zones.size) {
+		*error = zones->size ?
+"zones: the store has other zones, of another size, capacity or number of conventional ones" :
+			 "zones: the store is of a zoned disk: the table must have its zones";
+		return -EINVAL;
+	}
+	if (!store_empty(store)) {
+		*error = "zones: the store is of a disk without zones, and not empty";
+		return -EINVAL;
+	}
+	store->zones = *zones;
+	return 0;
+}
+
 enum david_state store_state(struct store *store)
 {
 	/* Other disks may have made room in a pool since. */

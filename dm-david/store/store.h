@@ -69,6 +69,7 @@ struct store {
 	sector_t target_sectors;	/* of the live table, set when it resumes */
 	u64 low_water;			/* blocks, likewise */
 	u64 seed;			/* likewise, or as it was recorded */
+	struct format_zones zones;	/* likewise; a store that has zones keeps them */
 
 	spinlock_t lock;		/* irqsave; guards the following */
 	struct rangetable table;
@@ -121,6 +122,13 @@ void store_put(struct store *store);
  * copy of this store, and switch to it. Returns 0, or an error with its text in *@error. Sleeps.
  */
 int store_follow(struct store *store, struct block_device *bdev, const char **error);
+
+/*
+ * A table becomes live, of a disk with @zones, or without. Sectors that a zoned disk has would mean
+ * something else on a plain one, or with other zones. So that is refused once there is anything in
+ * the store: -EINVAL, with a text in *@error. Before wal_start(). Sleeps.
+ */
+int store_set_zones(struct store *store, const struct format_zones *zones, const char **error);
 
 /*
  * How many blocks the store may use. Alone: those of the backing device, less superblocks and log.

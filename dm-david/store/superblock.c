@@ -57,7 +57,7 @@ int super_raise_version(struct wal *wal)
 	unsigned int i;
 	int r = 0;
 
-	super.version = FORMAT_VERSION_PACKS;
+	super.version = max_t(u64, super.version, FORMAT_VERSION_PACKS);
 	super.log_end = wal->head;
 	/* Both copies: it would open the other one. */
 	for (i = 0; i < FORMAT_SUPERS && !r; i++) {
@@ -65,6 +65,25 @@ int super_raise_version(struct wal *wal)
 		r = super_write(wal, &super);
 	}
 	return r;
+}
+
+/*
+ * The superblock of a store that goes live. If it has zones from now on, that stands in both
+ * copies: a module that knows none would open the other one.
+ */
+int super_start(struct wal *wal, struct format_super *super)
+{
+	bool zoned = wal->store->zones.size && super->version != FORMAT_VERSION_ZONES;
+	int r;
+
+	super->zones = wal->store->zones;
+	if (super->zones.size)
+		super->version = FORMAT_VERSION_ZONES;
+	r = super_write(wal, super);
+	if (r || !zoned)
+		return r;
+	super->generation++;
+	return super_write(wal, super);
 }
 
 /* Does the superblock's geometry fit the device and the table line? */

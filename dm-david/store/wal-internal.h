@@ -97,6 +97,7 @@ int wal_write_twice(struct wal *wal, enum david_fault what, blk_opf_t fua, u64 a
 int super_write(struct wal *wal, const struct format_super *super);
 /* Both copies, of a new store. */
 int super_format(struct wal *wal);
+int super_start(struct wal *wal, struct format_super *super);
 /* From now on an older module must not open the store. */
 int super_raise_version(struct wal *wal);
 /*

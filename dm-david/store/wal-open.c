@@ -154,6 +154,7 @@ int wal_open(struct store *store, struct block_device *bdev, bool want_format,
 		wal->head = wal->super.log_end;
 	} else {
 		store->seed = wal->super.seed;
+		store->zones = wal->super.zones;
 		r = wal_replay(wal, bdev, buf, error);
 		if (r)
 			goto bad;
@@ -202,7 +203,7 @@ int wal_start(struct store *store, struct block_device *bdev, u64 blocks,
 		super.seed = seed;
 		super.backing_blocks = INJECTED(grow) ? store->bitmap.size : blocks;
 		super.log_end = wal->head;
-		r = super_write(wal, &super);
+		r = super_start(wal, &super);
 	}
 	if (r)
 		DMERR("%pg: the superblock cannot be written: error %d", bdev, r);

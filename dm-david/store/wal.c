@@ -461,7 +461,7 @@ static bool wal_round(struct wal *wal)
 		return false;
 	}
 	wal->busy = true;
-	raise = wal->want_packs && wal->super.version != FORMAT_VERSION_PACKS;
+	raise = wal->want_packs && wal->super.version < FORMAT_VERSION_PACKS;
 	/* During a checkpoint, entries must not get ahead of the walk. */
 	sealed = !wal->in_checkpoint || wal->checkpoint_owed <= 0;
 	if (sealed)
@@ -492,7 +492,7 @@ static bool wal_round(struct wal *wal)
 	while (wal->nr_taken)
 		wal->free[wal->nr_free++] = wal->taken[--wal->nr_taken];
 	wal->busy = false;
-	wal->may_pack = wal->super.version == FORMAT_VERSION_PACKS;
+	wal->may_pack = wal->super.version >= FORMAT_VERSION_PACKS;
 	wal->commits++;
 	set_credits(wal);
 	spin_unlock_irqrestore(&store->lock, flags);

@@ -50,10 +50,13 @@ static bool david_write_cache(const struct david *d)
 	return !d->timing || !timing_writes_through(d->timing);
 }
 
-/* If the modelled drive has no such command, the host writes zeros, which takes modelled time. */
+/*
+ * If the modelled drive has no such command, the host writes zeros, which takes modelled time. One
+ * with zones has none.
+ */
 static bool david_write_zeroes(const struct david *d)
 {
-	return !d->timing || timing_profile(d->timing)->write_zeroes;
+	return !d->zoned && (!d->timing || timing_profile(d->timing)->write_zeroes);
 }
 
 /* Log that the table may have no more ranges: no room in memory, or in the log. */
@@ -131,6 +134,7 @@ static void david_free(struct david *d)
 			david_pools_exit(d);
 		implicit_destroy(d->implicit);
 		timing_destroy(d->timing);
+		zoned_destroy(d);
 		atomic64_sub(sizeof(*d) + byfile_bytes(&d->byfile),
 			     &d->store->figures->target_bytes);
 		store_put(d->store);
@@ -201,6 +205,14 @@ static int make_timing(struct david *d)
 	return r;
 }
 
+static int make_zones(struct david *d)
+{
+	const char *name = d->zones;
+
+	d->zones = NULL;
+	return name ? zoned_create(d, name) : 0;
+}
+
 /* What the table line says, by itself. */
 static int read_words(struct david *d, unsigned int argc, char **argv)
 {
@@ -229,6 +241,10 @@ static int read_words(struct david *d, unsigned int argc, char **argv)
 		ti->error = "pool_reserve, pool_log: only with pool";
 		return -EINVAL;
 	}
+	if (d->pool.disk && d->zones) {
+		ti->error = "zones: not with pool";
+		return -EINVAL;
+	}
 	if (d->pool.disk && d->store_kind == STORE_MEMORY) {
 		ti->error = "pool: its disks last: not with store=memory or mode=model-only";
 		return -EINVAL;
@@ -247,6 +263,10 @@ static int open_backing(struct david *d, const char *name)
 	}
 	if (d->dev->bdev->bd_disk == dm_disk(dm_table_get_md(ti->table))) {
 		ti->error = "Backing device is the device itself";
+		return -EINVAL;
+	}
+	if (bdev_is_zoned(d->dev->bdev)) {
+		ti->error = "Backing device has zones: content needs a plain device; see zones=";
 		return -EINVAL;
 	}
 	if (bdev_logical_block_size(d->dev->bdev) > d->block_size) {
@@ -381,6 +401,7 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	    open_backing(d, argv[0]) ?:
 	    open_store(d) ?:
 	    make_timing(d) ?:
+	    make_zones(d) ?:
 	    make_pools(d) ?:
 	    make_queues(d) ?:
 	    make_checksums(d) ?:
@@ -393,6 +414,8 @@ static int david_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->per_io_data_size = david_io_size;
 	ti->num_flush_bios = 1;
 	ti->flush_supported = david_write_cache(d);
+	if (d->zoned)
+		return 0;
 	ti->num_discard_bios = 1;
 	ti->discards_supported = true;
 	ti->num_write_zeroes_bios = 1;
@@ -439,10 +462,12 @@ static int david_preresume(struct dm_target *ti)
 	if (r)
 		return r;
 	extent_open(d);
-	r = grow_start(d, may_write) ?:
+	r = zoned_check_store(d) ?:
+	    grow_start(d, may_write) ?:
 	    rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
 	if (r)
 		return r;
+	zoned_restore(d, may_write);
 	twin_prepare(d);
 	if (d->timing)
 		timing_follow(d->timing);
@@ -526,6 +551,10 @@ static int david_iterate_devices(struct dm_target *ti, iterate_devices_callout_f
 	struct david *d = ti->private;
 	sector_t blocks = bdev_nr_sectors(d->dev->bdev) >> d->store->block_shift;
 
+	/* device-mapper takes the zones from there: zoned.h. */
+	if (d->zoned)
+		return fn(ti, d->zoned->dev, 0, ti->len, data);
+
 	/* Whole blocks: device-mapper asks for no less than whole logical blocks of the target. */
 	return fn(ti, d->dev, 0, blocks << d->store->block_shift, data);
 }
@@ -558,6 +587,8 @@ static void david_io_hints(struct dm_target *ti, struct queue_limits *limits)
 	limits->discard_alignment = 0;
 	limits->max_discard_sectors = UINT_MAX >> SECTOR_SHIFT;
 	limits->max_hw_discard_sectors = UINT_MAX >> SECTOR_SHIFT;
+	if (d->zoned)
+		zoned_limits(d, limits);
 }
 
 static struct target_type david_target = {
@@ -596,6 +627,7 @@ static int __init david_init(void)
 	if (r)
 		return r;
 	iolocks_watch();
+	compat_set_zoned(&david_target, zoned_report);
 	r = dm_register_target(&david_target);
 	if (r) {
 		iolocks_unwatch();

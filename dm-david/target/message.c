@@ -18,7 +18,9 @@ int check_model_only(const struct david *d, char **error)
 {
 	struct block_device *backing = d->dev->bdev;
 
-	if (bdev_nr_sectors(backing) < d->ti->len)
+	if (d->zoned)
+		*error = "mode: model-only is not for a disk with zones";
+	else if (bdev_nr_sectors(backing) < d->ti->len)
 		*error = "mode: model-only needs a backing device at least as large as the target";
 	else if (bdev_logical_block_size(backing) > timing_profile(d->timing)->logical_block)
 		*error =

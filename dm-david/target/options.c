@@ -300,6 +300,22 @@ static bool has_age(const struct david *d)
 	return d->timing && timing_has_age(d->timing);
 }
 
+static int parse_zones(struct david *d, const char *value)
+{
+	d->zones = value;
+	return 0;
+}
+
+static void print_zones(const struct david *d, char *value, size_t size)
+{
+	strscpy(value, d->zoned->dev->name, size);
+}
+
+static bool has_zones(const struct david *d)
+{
+	return d->zoned;
+}
+
 static const struct option options[] = {
 	{ "mode", parse_mode, print_mode,
 	  "mode: must be timing-accurate, speedup or model-only" },
@@ -341,13 +357,15 @@ static const struct option options[] = {
 	{ "age", parse_age, print_age,
 	  "age: must be a number with ns, us, ms, s, m, h or d", NULL, has_age },
 	{ "faults", parse_faults, NULL, NULL, emit_faults, has_faults },
+	{ "zones", parse_zones, print_zones,
+	  "zones: must be a zoned device", NULL, has_zones },
 	{ "profile", parse_profile, NULL, NULL, emit_profile, has_profile },
 };
 
 #define OPTION_NAMES \
 "mode, classify, content, seed, block_size, low_water, unclassified, checksums, " \
 "checksum_memory, exact, files, raw, table_memory, store, pool, pool_reserve, pool_log, age, " \
-"faults, profile"
+"faults, zones, profile"
 
 void options_default(struct david *d)
 {

@@ -231,5 +231,10 @@ enum status export_store(struct opened *o, const char *path)
 		fprintf(stderr, "%s: damaged, not exported: see david store check\n", o->path);
 		return STATUS_DAMAGED;
 	}
+	if (o->super.zones.size) {
+		fprintf(stderr, "%s: of a zoned disk, not exported: an export has no zones\n",
+			o->path);
+		return STATUS_UNREADABLE;
+	}
 	return export_file(path, export_put_store, o);
 }

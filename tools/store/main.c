@@ -34,9 +34,12 @@ static void info(const struct opened *o)
 	       o->replay.next - s->log_start, room.ranges);
 	printf("ranges_fill %" PRIu64 "\nranges_squashed %" PRIu64 "\nranges_stored %" PRIu64 "\n",
 	       o->table.ranges[RT_FILL], o->table.ranges[RT_SQUASHED], o->table.ranges[RT_STORED]);
-	if (s->version == FORMAT_VERSION_PACKS)
+	if (s->version >= FORMAT_VERSION_PACKS)
 		printf("ranges_packed %" PRIu64 "\nblocks_packed %" PRIu64 "\n",
 		       o->table.ranges[RT_PACKED], o->table.blocks[RT_PACKED]);
+	if (s->zones.size)
+		printf("zone_size %" PRIu64 "\nzone_capacity %" PRIu64 "\nconventional_zones %u\n",
+		       s->zones.size, s->zones.capacity, s->zones.conventional);
 	print_rules(o);
 }
 

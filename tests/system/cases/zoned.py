@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Zoned disks: random commands beside null_blk, which keeps the state of zones by the same rules and stores
+nothing; what is there when the disk is made again; what a table line may not say.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from contextlib import ExitStack
+from pathlib import Path
+
+from cases import case
+from helpers import raw
+from helpers.guest import Failed, dm, loop_disk, mapped, ram_disk, remove, run, say
+from helpers.planted import must_fail, planted
+from helpers.units import FULL, KIB, MIB
+from helpers.zoned import (
+    CONVENTIONAL,
+    Shape,
+    after_power_on,
+    line,
+    manage,
+    null_zoned,
+    raw_report,
+    zoned_disk,
+    zones_of,
+)
+
+# What the kernel says of commands that null_blk refuses.
+JUDGE = "I/O error, dev judge"
+COMMANDS = 100_000 if FULL else 6_000
+# Errors of a command, by what the zones' rules know.
+KNOWN = {0: "done", errno.EIO: "invalid", errno.ETOOMANYREFS: "open", errno.EOVERFLOW: "active"}
+
+
+class Beside:
+    """A fake disk and null_blk, to which the same is done. What is written has a number in each block."""
+
+    def __init__(self, disk: str, null: str, shape: Shape, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.shape = shape
+        self.disks = [os.open(path, raw.DIRECT) for path in (disk, null)]
+        self.content: dict[int, int] = {}
+        self.number = self.plugged = 0
+        self.answers = dict.fromkeys(KNOWN.values(), 0)  # the fake disk's
+        self.zone_blocks = shape.size * MIB // shape.block
+
+    def close(self) -> None:
+        while self.disks:
+            os.close(self.disks.pop())
+
+    def both(self, what: str, do: object) -> bool:
+        """Do it to each. True if both did it; the error must be the same."""
+        found = []
+        for fd in self.disks:
+            try:
+                do(fd)  # type: ignore[operator]
+                found.append(0)
+            except OSError as error:
+                found.append(error.errno or -1)
+        # In front of null_blk the block layer queues writes to a zone, and says EIO of some that the drive
+        # refuses for another reason. Nothing queues in front of a fake disk.
+        plugged = what.startswith("write") and found[0] in (errno.ETOOMANYREFS, errno.EOVERFLOW)
+        if found[0] != found[1] and plugged and found[1] == errno.EIO:
+            self.plugged += 1
+        elif found[0] != found[1] or found[0] not in KNOWN:
+            raise Failed(f"{what}: error {found[0]}, null_blk has {found[1]}")
+        self.answers[KNOWN[found[0]]] += 1
+        return not found[0]
+
+    def block(self, number: int) -> bytes:
+        return number.to_bytes(8, "little") * (self.shape.block // 8)
+
+    def write(self, first: int, blocks: int) -> None:
+        self.number += 1
+        numbers = [self.number << 20 | i for i in range(blocks)]
+        # Whole runs of one word, too, which take no place in the store.
+        if not self.rng.randrange(4):
+            numbers = [self.number] * blocks
+        data = b"".join(map(self.block, numbers))
+        if self.both(f"write of {blocks} blocks at {first}", lambda fd: raw.write(fd, data, first * self.shape.block)):
+            self.content.update(zip(range(first, first + blocks), numbers, strict=True))
+
+    def manage(self, what: str, zone: int) -> None:
+        sectors = self.shape.size * MIB >> 9
+        zones = self.shape.zones - zone if what == "reset" and not zone else 1
+        if zones > 1 and self.shape.conventional:
+            zones = 1
+        if self.both(f"{what} of zone {zone}", lambda fd: manage(fd, what, zone * sectors, zones * sectors)):
+            if what == "reset":
+                for block in range(zone * self.zone_blocks, (zone + zones) * self.zone_blocks):
+                    self.content.pop(block, None)
+
+    def step(self) -> None:
+        rng = self.rng
+        reports = [raw_report(fd, self.shape.zones) for fd in self.disks]
+        if reports[0] != reports[1]:
+            zones = [zones_of(report) for report in reports]
+            differ = next((a, b) for a, b in zip(*zones, strict=True) if a != b)
+            raise Failed(f"zones differ: {differ[0]}, null_blk has {differ[1]}")
+        number = rng.randrange(self.shape.zones)
+        zone = zones_of(reports[0])[number]
+        what = rng.choice(("write",) * 6 + ("open", "close", "finish", "reset"))
+        if what != "write":
+            # Not all is reset each time that it comes to the first zone.
+            self.manage(what, number if rng.randrange(20) else 0)
+            return
+        sectors = self.shape.block >> 9
+        place = zone.wp
+        if zone.type == CONVENTIONAL or not rng.randrange(8):
+            place = zone.start + rng.randrange(zone.len)
+        place = min(place, zone.start + zone.len - sectors) // sectors
+        room = number * self.zone_blocks + self.zone_blocks - place
+        most = max(1, (zone.start + zone.capacity) // sectors - place)
+        blocks = rng.choice((1, 2, 8, 32, 256 * KIB // self.shape.block, most))
+        # What does not fit, the block layer may split in front of null_blk, and a part fits.
+        blocks = blocks if blocks <= most else min(blocks, most + 1, 2)
+        self.write(place, min(room, blocks, 4 * MIB // self.shape.block))
+
+    def look(self, fd: int, blocks: int, first: int) -> None:
+        found = raw.read(fd, blocks * self.shape.block, first * self.shape.block)
+        for i in range(blocks):
+            block = found[i * self.shape.block : (i + 1) * self.shape.block]
+            if block != self.block(self.content.get(first + i, 0)):
+                raise Failed(f"block {first + i} has not what was written")
+
+    def look_at_all(self, fd: int) -> None:
+        some = MIB // self.shape.block
+        for first in range(0, self.shape.bytes // self.shape.block, some):
+            self.look(fd, some, first)
+
+
+def random_shape(rng: random.Random, block: int) -> Shape:
+    zones = rng.randrange(6, 20)
+    size = rng.choice((1, 2, 4))
+    active = rng.choice((0, 3, 5))
+    return Shape(
+        zones=zones,
+        size=size,
+        capacity=rng.randrange(1, size + 1),
+        conventional=rng.choice((0, 0, 1, 3)),
+        max_open=rng.choice((0, 2, 3)) if not active else rng.choice((0, 2, active)),
+        max_active=active,
+        block=block,
+    )
+
+
+def beside_null_blk(commands: int, rounds: int, seed: int, block: int) -> dict[str, int]:
+    rng = random.Random(seed)
+    answers: dict[str, int] = {}
+    for number in range(rounds):
+        shape = random_shape(rng, block)
+        with ExitStack() as stack:
+            backing = stack.enter_context(loop_disk(192 * MIB))
+            null = stack.enter_context(null_zoned("judge", shape))
+            zones = stack.enter_context(null_zoned("zones", shape))
+            table = line(shape, backing, zones, "classify=keep", "store=auto")
+            with mapped("zd", table) as disk:
+                beside = Beside(disk, null, shape, rng.randrange(1 << 32))
+                try:
+                    for _ in range(commands // rounds):
+                        beside.step()
+                    beside.look_at_all(beside.disks[0])
+                    before = zones_of(raw_report(beside.disks[0], shape.zones))
+                except Failed as error:
+                    raise Failed(f"round {number}, {shape}: {error}") from None
+                finally:
+                    beside.close()
+            with mapped("zd", table) as disk, raw.opened(disk) as fd:
+                after = zones_of(raw_report(fd, shape.zones))
+                should = list(map(after_power_on, before))
+                if list(map(after_power_on, after)) != should or any(zone.cond in (2, 3) for zone in after):
+                    raise Failed(f"made again, {shape}: {after}, not {before}")
+                beside.look_at_all(fd)
+        for key, value in {**beside.answers, "open or active, EIO of null_blk": beside.plugged}.items():
+            answers[key] = answers.get(key, 0) + value
+    return answers
+
+
+@case(complaints=JUDGE)
+def zones_are_those_of_null_blk_after_each_command_and_stay_when_the_disk_is_made_again() -> None:
+    answers = beside_null_blk(COMMANDS * 2 // 3, 24 if FULL else 4, 40, 4096)
+    for key, value in beside_null_blk(COMMANDS // 3, 8 if FULL else 2, 41, 512).items():
+        answers[key] += value
+    if min(answers[key] for key in KNOWN.values()) < COMMANDS // 200:
+        raise Failed(f"an answer was hardly given: {answers}")
+    say(f"zoned: {answers}")
+
+
+@case(planted=True, complaints=JUDGE)
+def a_reset_that_drops_too_little_is_found() -> None:
+    with planted("unreset"), must_fail():
+        beside_null_blk(2000, 2, 40, 4096)
+
+
+@case(planted=True, complaints=JUDGE)
+def a_finish_that_is_not_stored_is_found() -> None:
+    with planted("unfinished"), must_fail():
+        beside_null_blk(2000, 2, 40, 4096)
+
+
+def refused(table: str, *says: str) -> None:
+    run("dmesg", "-C")
+    run("dmsetup", "create", "wrong", "--table", table, ok=(1,))
+    if dm.exists("wrong"):
+        remove("wrong")
+    said = run("dmesg")
+    if not all(text in said for text in says):
+        raise Failed(f"{table}: the kernel says {said}, not {says}")
+
+
+@case
+def what_zones_a_disk_cannot_have_is_said() -> None:
+    shape = Shape(zones=16, size=4, capacity=3, conventional=2)
+    other = Shape(zones=16, size=4, conventional=2)
+    with ExitStack() as stack:
+        backing = stack.enter_context(ram_disk(16 * MIB))
+        null = stack.enter_context(null_zoned("zones", shape))
+        wrong = stack.enter_context(null_zoned("other", other))
+        good = line(shape, backing, null, "classify=keep")
+        refused(line(shape, backing, backing), "zones: the device has no zones")
+        refused(line(shape, backing, "/dev/nowhere"), "zones: the device is not there")
+        refused(line(Shape(zones=17, size=4), backing, null), "zones: the table is longer than the device")
+        refused(line(shape, backing, null, "pool=a"), "zones: not with pool")
+        refused(f"0 {shape.bytes >> 9} david {null} 0", "Backing device has zones")
+        # A store without zones, and not empty, gets none: they would mean something else.
+        plain = f"0 {shape.bytes >> 9} david {backing} 1 classify=keep"
+        with mapped("plain", plain) as disk, raw.opened(disk) as fd:
+            raw.write(fd, b"kept" * 1024, MIB * 20)
+        refused(good, "the store is of a disk without zones, and not empty")
+        with mapped("plain", plain) as disk, raw.opened(disk) as fd:
+            if raw.read(fd, 4096, MIB * 20) != b"kept" * 1024:
+                raise Failed("a table that was refused has changed the store")
+        formatted = line(shape, backing, null, "classify=keep", "store=format")
+        with mapped("zd", formatted) as disk, raw.opened(disk) as fd:
+            raw.write(fd, b"zone" * 1024, shape.size * 2 * MIB)
+        refused(plain, "the store is of a zoned disk")
+        refused(line(other, backing, wrong, "classify=keep"), "the store has other zones")
+        with mapped("zd", good) as disk, raw.opened(disk) as fd:
+            zone = zones_of(raw_report(fd, shape.zones))[2]
+            if zone.wp != zone.start + 8 or raw.read(fd, 4096, shape.size * 2 * MIB) != b"zone" * 1024:
+                raise Failed(f"a table that was refused has changed the zone: {zone}")
+
+
+@case
+def a_write_that_fails_leaves_the_pointer_behind_what_is_stored() -> None:
+    """The backing device is full: what was refused is not behind the pointer, and a reset makes room."""
+    shape = Shape(zones=8, size=8)
+    with loop_disk(8 * MIB) as backing, zoned_disk("zd", shape, backing, "classify=keep") as disk:
+        with raw.opened(disk) as fd:
+            rng = random.Random(1)
+            written = 0
+            try:
+                for _ in range(shape.size * 16):
+                    raw.write(fd, rng.randbytes(64 * KIB), written)
+                    written += 64 * KIB
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+            else:
+                raise Failed("more was stored than the backing device has")
+            zone = zones_of(raw_report(fd, shape.zones))[0]
+            if not written <= zone.wp << 9 < written + 64 * KIB:
+                raise Failed(f"{written} bytes were written: {zone}")
+            if any(raw.read(fd, 64 * KIB, (zone.wp << 9) & -4096)):
+                raise Failed("there is something behind the pointer")
+            manage(fd, "reset", 0, zone.len)
+            raw.write(fd, rng.randbytes(64 * KIB), 0)
+
+
+@case
+def fio_and_blkzone_find_a_zoned_disk() -> None:
+    shape = Shape(zones=32, size=8, capacity=6, conventional=2, max_open=4, max_active=6)
+    with loop_disk(256 * MIB) as backing, zoned_disk("zd", shape, backing, "classify=keep") as disk:
+        number = os.stat(disk).st_rdev
+        queue = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/queue")
+        if (queue / "zoned").read_text().strip() != "host-managed":
+            raise Failed("the disk is not host-managed")
+        for job in ("randwrite", "write"):
+            run("blkzone", "reset", disk)
+            run("fio", "--name=z", f"--filename={disk}", "--zonemode=zbd", f"--rw={job}", "--bs=64k",
+                "--direct=1", "--ioengine=libaio", "--iodepth=8", f"--io_size={96 * MIB}", "--verify=crc32c",
+                "--max_open_zones=4", f"--offset={16 * MIB}", f"--size={shape.bytes - 16 * MIB}")
