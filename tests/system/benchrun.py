@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from davidlib.bench import runs, spec, target, testbed
 from davidlib.paper import images, plan, requests, storage, table2, table3
@@ -94,10 +95,16 @@ SPECS = {
 }
 
 
-# Array, workload, operations, depth.
-ARRAYS = {
+# Array, workload, operations, depth; its state, and what fails of which member.
+ARRAYS: dict[str, tuple[Any, ...]] = {
     "raid6-read": ("6 members=12", "random-read", 400, 1),
     "raid6-write": ("6 members=12", "random-write", 400, 1),
+    "raid5-degraded": ("5 members=3", "random-read", 400, 1, "failed=1"),
+    "raid5-rebuilding": ("5 members=3", "random-read", 100, 1, "rebuilding=1"),
+    "raid5-slow": ("5 members=3", "random-read", 400, 1, "", ("slow:factor=2", 1)),
+    "raid5-latent": ("5 members=3", "random-read", 100, 1, "", ("media-error:one_in=8", 1)),
+    # Of idle mirrors md reads the first.
+    "raid1-unmet": ("1 members=2", "random-read", 100, 1, "", ("slow:factor=4", 1)),
 }
 RECIPE = 'size = "1G"\nfs = "ext4"\nfiles = 40\ndirectories = 4\n'
 # Of the paper's evaluation: a short form of what `david bench paper` does in labs of their own.
@@ -146,7 +153,8 @@ def aged() -> dict[str, object]:
 def of_an_array(name: str) -> dict[str, object]:
     """Of ARRAYS, or such a row in one word with its seed: "6 members=12/random-read/400/1/7"."""
     if name in ARRAYS:
-        return one(name, arrayruns.spec(*ARRAYS[name]))
+        array, kind, operations, depth, *more = ARRAYS[name]
+        return one(name, arrayruns.spec(array, kind, operations, depth, 1, *more))
     array, kind, operations, depth, seed = name.split("/")
     return one(name, arrayruns.spec(array, kind, int(operations), int(depth), int(seed)))
 

@@ -124,7 +124,7 @@ def fio(job: str, system: str = "") -> str:
         (DISK + WORK + '[[faults]]\nfaults = "gone"\nage = "1 hour"', "a.toml:7: age = '1 hour': want"),
         (DISK + WORK + "[[faults]]\n[[faults]]\n", "a.toml:6: name = 'healthy': there twice"),
         (DISK + 'array = "1 members=2"\n' + WORK + '[[faults]]\nfaults = "gone"\n',
-         r"a.toml:6: \[\[faults\]\]: of a single drive"),
+         r"a.toml:6: \[\[faults\]\]: of an array one member"),
         (DISK + WORK + "[[faults]]\nkind = 1\n", "a.toml:6: kind: unknown here; there are age, faults"),
     ],
 )
@@ -1276,8 +1276,9 @@ def test_requests_that_failed_are_a_doubt_by_their_share(failed: int, share: flo
     """Buffered writes fail behind a program's back: its rate is of what the drive refused."""
     part = {"requests": {"read": 10, "write": 80, "flush": 10, "discard": 900, "zeroes": 9},
             "faults": {"media_write": failed, "slowed": 50}}
-    found = list(doubts._failed(types.SimpleNamespace(part=part)))  # type: ignore[arg-type]
+    found = list(doubts._failed(types.SimpleNamespace(part=part, mended=False)))  # type: ignore[arg-type]
     assert [doubt["share"] for doubt in found] == ([] if share is None else [share])
+    assert not list(doubts._failed(types.SimpleNamespace(part=part, mended=True)))  # type: ignore[arg-type]
 
 
 def test_the_answer_carries_its_doubts() -> None:

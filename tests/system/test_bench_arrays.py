@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import benchrun
-from davidlib.bench import arraywords, precheck, runs, spec, target
+from davidlib.bench import arraywords, precheck, runs, spec, target, testbed
 from helpers import arrayruns
 from test_bench import DISK, LAB, WORK, parse
 
@@ -69,6 +69,81 @@ def test_an_array_is_a_dimension_and_in_the_id() -> None:
         parse(DISK + 'array = "6 members=12"\nclassify = "data"\n' + WORK)
 
 
+STATES = 'array = ["none", "5 members=3"]\narray-state = ["healthy", "failed=1", "rebuilding=2"]\n'
+SLOW = '[[faults]]\nfaults = "slow:factor=2"\n'
+
+
+def test_an_array_s_state_is_a_dimension_of_arrays_alone() -> None:
+    found = described(DISK + STATES + WORK)
+    assert [one["variant"] for one in found] == [
+        "no array", "RAID-5 of 3, healthy", "RAID-5 of 3, failed=1", "RAID-5 of 3, rebuilding=2"]
+    assert [one.get("array_state") for one in found] == [None, None, {"failed": [1]}, {"rebuilding": [2]}]
+    ids = [run.id for run in runs.expand(parse(DISK + STATES + WORK))]
+    assert len(set(ids)) == 4
+    # A healthy array is the one that nothing is said of.
+    assert ids[1] == runs.expand(parse(DISK + 'array = "5 members=3"\n' + WORK))[0].id
+
+
+def test_a_member_s_faults_are_a_dimension_too() -> None:
+    text = DISK + 'array = "5 members=3"\n' + WORK + "[[faults]]\n" + SLOW + 'name = "slow"\nmember = 2\n'
+    healthy, slow = described(text)
+    assert "faults" not in healthy and slow["faults"]["member"] == 2 and slow["variant"] == "slow"
+    # A single disk has no members: its run is as ever.
+    both = described(DISK + 'array = ["none", "5 members=3"]\n' + WORK + SLOW + "member = 1\n")
+    assert [one["faults"].get("member") for one in both] == [None, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (DISK + 'array-state = "failed=1"\n' + WORK, "a.toml:3: array-state: there is no array"),
+        (DISK + 'array-state = "broken"\narray = "5 members=3"\n' + WORK, "3: .*write healthy, failed=N"),
+        (DISK + 'array-state = "failed=3"\narray = "5 members=3"\n' + WORK, "3: .*has members 0 to 2"),
+        (DISK + 'array-state = "failed=1+2"\narray = "5 members=3"\n' + WORK, "3: .*bears 1 failed"),
+        (DISK + 'array-state = "failed=1"\narray = "0 members=3"\n' + WORK, "3: .*bears no failed"),
+        (DISK + 'array-state = "failed=1+1"\narray = "6 members=4"\n' + WORK, "3: .*a member is there twice"),
+        (DISK + 'array-state = ["failed=1", "failed=01"]\narray = "6 members=4"\n' + WORK, "3: .*there twice"),
+        (DISK + WORK + SLOW + "member = 0\n", "a.toml:.*: member: there is no array"),
+        (DISK + WORK + "[[faults]]\nmember = 0\n", "member = 0: of an array the member that fails"),
+        (DISK + 'array = "5 members=3"\n' + WORK + SLOW, "of an array one member fails; write which"),
+        (DISK + 'array = "5 members=3"\n' + WORK + SLOW + "member = 3\n", "member = 3: RAID-5 of 3 has members"),
+        (DISK + 'array = "5 members=3"\narray-state = "failed=1"\n' + WORK + SLOW + "member = 1\n",
+         "member = 1: by array-state = 'failed=1' it has failed already"),
+    ],
+)
+def test_a_state_that_an_array_cannot_have_is_named_by_its_line(text: str, says: str) -> None:
+    with pytest.raises(spec.SpecError, match=says):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "bears"),
+    [("0 members=3", 0), ("1 members=3", 2), ("5 members=3", 1), ("6 members=4", 2), ("10 members=4", 1),
+     ("10 members=6 layout=n3", 2)],
+)
+def test_what_an_array_bears_is_that_of_its_level(words: str, bears: int) -> None:
+    found = arraywords.parse(words)
+    assert found and found.bears() == bears
+
+
+def test_an_array_that_is_not_as_it_was_asked_for_is_said() -> None:
+    [failed, rebuilding] = described(DISK + STATES.replace('"healthy", ', "") + WORK)[1:]
+    said = target.ArraySaid
+    assert not testbed.array_wrong(failed, said(1, "idle", 0))
+    assert not testbed.array_wrong(rebuilding, said(1, "recover", 7))
+    [text] = testbed.array_wrong(rebuilding, said(0, "idle", 7))
+    assert "the rebuild ended before" in text
+    # A second member went, without any faults that say so; or none is missing.
+    assert testbed.array_wrong(failed, said(2, "idle", 0)) == [
+        "array: 2 members are missing, and by the question 1"]
+    assert testbed.array_wrong(failed, said(0, "idle", 0))
+    assert not testbed.array_wrong(failed | {"faults": {}}, said(2, "idle", 0))
+    # What the others give is not lost, as long as enough of them are there.
+    assert [testbed.is_mended(failed, said(missing, "idle", 0)) for missing in (0, 1, 2)] == [True, True, False]
+    assert not testbed.is_mended({}, None)
+    assert not testbed.is_mended({"array": failed["array"] | {"level": "0"}}, said(0, "", 0))
+
+
 def test_what_an_array_takes_of_memory_is_said_before_it_starts() -> None:
     text = DISK + 'array = ["none", "6 members=12"]\nbacking = "480M"\n' + WORK
     said = precheck.memory(parse(text), 2)
@@ -105,19 +180,58 @@ def test_figures_of_members_are_sums_but_for_what_they_share() -> None:
     assert target.together([one]) is one
 
 
-@pytest.mark.lab(LAB, *benchrun.ARRAYS)
-@pytest.mark.parametrize("name", benchrun.ARRAYS)
-def test_an_array_is_as_fast_as_david_sim_s(lab, name: str) -> None:
-    array, kind, operations, depth = benchrun.ARRAYS[name]
+def run_of(lab, name: str) -> dict[str, Any]:
     found = lab.labs.wait(LAB, {"run": name})
     assert found and not found["error"] and not found["left"], found
     [result] = found["results"]
-    assert result["times"]["good"] is True and not result["wrong"], result["times"]
-    expected = arrayruns.simulated(array, kind, operations, depth)
+    assert result["times"]["good"] is True and not result["wrong"], (result["times"], result["wrong"])
+    return dict(result)
+
+
+AS_SIMULATED = ("raid6-read", "raid6-write", "raid5-degraded", "raid5-slow")
+
+
+@pytest.mark.lab(LAB, *AS_SIMULATED)
+@pytest.mark.parametrize("name", AS_SIMULATED)
+def test_an_array_is_as_fast_as_david_sim_s(lab, name: str) -> None:
+    array, kind, operations, depth, *more = benchrun.ARRAYS[name]
+    result = run_of(lab, name)
+    expected = arrayruns.simulated(array, kind, operations, depth, *more)
     assert not arrayruns.wrong(result, expected, operations, arrayruns.SHORT), (expected, result["stats"])
-    # Planted: an array whose parity is one block less is another one.
-    planted = arrayruns.simulated("5 members=12", "random-write", operations, depth)
+    assert not doubts_of(result) & {"failed", "unmet_faults"}, result["doubts"]
+    # Planted: an array whose parity is one block less is another one; and so is a healthy one.
+    planted = arrayruns.simulated(array if more else "5 members=12", "random-write" if not more else kind,
+                                  operations, depth)
     assert arrayruns.wrong(result, planted, operations, arrayruns.SHORT)
+
+
+def doubts_of(result: dict[str, Any]) -> set[str]:
+    return {doubt["kind"] for doubt in result["doubts"]}
+
+
+@pytest.mark.lab(LAB, "raid5-degraded", "raid5-rebuilding")
+def test_a_rebuild_goes_on_beside_the_reads(lab) -> None:
+    degraded, rebuilding = (run_of(lab, name)["array"] for name in ("raid5-degraded", "raid5-rebuilding"))
+    assert degraded == {"degraded": 1, "action": "idle", "rebuilt_bytes": 0}
+    assert (rebuilding["degraded"], rebuilding["action"]) == (1, "recover")
+    result = run_of(lab, "raid5-rebuilding")
+    # Nobody else writes, but md its superblocks. What it fills it has read on both others.
+    sectors, rebuilt = result["stats"]["sectors"], rebuilding["rebuilt_bytes"]
+    assert rebuilt > 8 << 20 and 0 <= sectors["write"] * 512 - rebuilt <= 64 << 10, (sectors, rebuilt)
+    assert sectors["read"] * 512 == pytest.approx(2 * rebuilt, rel=0.1)
+    # Its requests are no doubts of the workload's.
+    assert not doubts_of(result) & {"cached_reads", "short_stroke", "cached_writes"}, result["doubts"]
+
+
+@pytest.mark.lab(LAB, "raid5-latent", "raid1-unmet")
+def test_an_array_mends_what_a_member_cannot_read(lab) -> None:
+    result = run_of(lab, "raid5-latent")
+    faults = result["stats"]["faults"]
+    assert faults["media_read"] > 2 and result["array"]["degraded"] == 0, faults
+    # md reads a bad block past its stripe cache, then by way of it, and writes it then: it can be read again.
+    assert faults["media_read"] == 2 * faults["moved"] and not faults["media_write"], faults
+    assert not doubts_of(result) & {"failed", "unmet_faults"}, result["doubts"]
+    assert "unmet_faults" in doubts_of(run_of(lab, "raid1-unmet"))
 
 
 @pytest.mark.lab(LAB, "aged")

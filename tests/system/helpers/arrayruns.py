@@ -22,10 +22,14 @@ SEEDS = range(1, 9)
 SHORT, LONG = 0.045, 0.025
 
 
-def spec(array: str, kind: str, operations: int, depth: int, seed: int = 1) -> str:
-    """A question of one run. With a depth it is fio's: of several processes the last one would end alone."""
-    text = (f'seeds = {seed}\n[disk]\nprofile = "{DRIVE}"\narray = "{array}"\n'
-            f'[[filesystem]]\ntype = "none"\n[[workload]]\n')
+def spec(array: str, kind: str, operations: int, depth: int, seed: int = 1, state: str = "",
+         faults: tuple[str, int] = ("", 0)) -> str:
+    """A question of one run. With a depth it is fio's: of several processes the last one would end alone.
+    FAULTS are those of a member, and its number."""
+    text = f'seeds = {seed}\n[disk]\nprofile = "{DRIVE}"\narray = "{array}"\n'
+    text += f'array-state = "{state}"\n' if state else ""
+    text += f'[[faults]]\nfaults = "{faults[0]}"\nmember = {faults[1]}\n' if faults[0] else ""
+    text += '[[filesystem]]\ntype = "none"\n[[workload]]\n'
     if depth == 1:
         return text + f'kind = "{kind}"\noperations = {operations}\n'
     rw = kind.replace("-", "").replace("random", "rand")
@@ -33,15 +37,17 @@ def spec(array: str, kind: str, operations: int, depth: int, seed: int = 1) -> s
                    f'ioengine=libaio\niodepth={{depth}}\nnumber_ios={operations}\n"""\n')
 
 
-def simulated(array: str, kind: str, operations: int, depth: int) -> dict[str, float]:
+def simulated(array: str, kind: str, operations: int, depth: int, state: str = "",
+              faults: tuple[str, int] = ("", 0)) -> dict[str, float]:
     """Requests a second, and what members are asked for each of them."""
+    failing = ["--faults", faults[0], "--faulty", str(faults[1])] if faults[0] else []
     write = "write " if kind == "random-write" else ""
     # A run of bench begins with empty caches. But for fio's, it ends with a flush.
     job = f"{write}random depth={depth} count={operations} warm=0{' drain' if write and depth == 1 else ''}"
     found = []
     for seed in SEEDS:
         words = [str(build.ensure("david-sim")), "bench", "--json", "--no-doubts", "--profile", DRIVE,
-                 "--array", f"{array} seed={seed}", "--job", f"{job} seed={seed}"]
+                 "--array", f"{array} seed={seed} {state}", "--job", f"{job} seed={seed}", *failing]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         found.append(json.loads(done.stdout)["jobs"][0])
     return {"rate": statistics.harmonic_mean([operations / job["seconds"] for job in found]),

@@ -103,6 +103,8 @@ def second(one: dict[str, Any]) -> dict[str, Any]:
         "disk_written_bytes_per_op": OPERATIONS * SIZE * writes / asked,
         **{f"{part}_ns_per_op": last[at(f"{part}_ns")] / asked for part in TIMES},
         "queue_wait_ns_per_op": 0,
+        "degraded": None,
+        "rebuilt_bytes": None,
         "metadata_share": None,
         "moved_share": None,  # nothing came to the flash: the buffer took it
         "variant": run["variant"],

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An array in a question, in the words of david-sim: "6 members=12 chunk=128K". md makes it of fake disks."""
+"""An array in a question, in the words of david-sim: "6 members=12 chunk=128K". md makes it of fake disks. And
+its state: "failed=3+7", "rebuilding=3".
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,8 @@ LAYOUTS = {
     "10": r"[nfo][1-9]",
 }
 BITMAPS = ("none", "internal")
+HEALTHY = "healthy"
+FAILED, REBUILDING = "failed", "rebuilding"
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,51 @@ class Array:
         copies = int(self.layout[1:]) if self.level == "10" and self.layout else 2
         return {"0": self.members, "1": 1, "4": self.members - 1, "5": self.members - 1,
                 "6": self.members - 2, "10": self.members / copies}[self.level]
+
+    def bears(self) -> int:
+        """How many members may fail, whichever they are."""
+        if self.level == "10":
+            return (int(self.layout[1:]) if self.layout else 2) - 1
+        return {"0": 0, "1": self.members - 1, "4": 1, "5": 1, "6": 2}[self.level]
+
+
+@dataclass(frozen=True)
+class State:
+    """Members that have failed before anything is written; or that were, and are rebuilt while it is measured."""
+
+    kind: str
+    members: tuple[int, ...]
+
+    @property
+    def word(self) -> str:
+        return f"{self.kind}={'+'.join(map(str, self.members))}"
+
+    def told(self) -> dict[str, Any]:
+        """For a run's description."""
+        return {self.kind: list(self.members)}
+
+
+def parse_state(text: str) -> State | None:
+    """None: healthy. ValueError says what is wrong."""
+    if text.strip() == HEALTHY:
+        return None
+    found = re.fullmatch(rf"({FAILED}|{REBUILDING})=(\d+(?:\+\d+)*)", text.strip())
+    if not found:
+        raise ValueError("write healthy, failed=N or rebuilding=N, where N counts members from 0; failed=3+7 "
+                         "is two of them")
+    members = sorted(map(int, found[2].split("+")))
+    if len(set(members)) < len(members):
+        raise ValueError("a member is there twice")
+    return State(found[1], tuple(members))
+
+
+def mistake(array: Array, state: State) -> str:
+    """Why this array cannot have this state; "": it can."""
+    if state.members[-1] >= array.members:
+        return f"{array.word} has members 0 to {array.members - 1}"
+    if len(state.members) > array.bears():
+        return f"{array.word} bears {array.bears() or 'no'} failed members for certain"
+    return ""
 
 
 def _chunk(value: str) -> int:

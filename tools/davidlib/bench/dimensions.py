@@ -17,7 +17,8 @@ SYSTEM = "file system"
 FAULTS = "faults"
 KERNEL = "kernel"
 # Their values say by themselves what they are of.
-EVIDENT = (SYSTEM, "mkfs", "mount", "drive", "size", "array", "profile-option", "age", FAULTS)
+EVIDENT = (SYSTEM, "mkfs", "mount", "drive", "size", "array", "array-state", "profile-option",
+           "age", FAULTS)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,11 +15,12 @@ from ..image import recipe
 from ..nearest import did_you_mean
 from ..util import UserError
 from . import arraywords
-from .arraywords import Array
+from .arraywords import Array, State
 from .dimensions import Factors, Level, double, points
 from .tables import Table
 
-KEYS = ("profile", "size", "backing", "classify", "profile-option", "option", "array", "precondition", "age")
+KEYS = ("profile", "size", "backing", "classify", "profile-option", "option", "array", "array-state",
+        "precondition", "age")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
 PRECONDITIONS = ("fresh", "sequential", "random")
 NEW = "none"
@@ -34,6 +36,7 @@ class Disk:
     text: str  # of the profile
     size: int | None  # bytes; None: the drive's own
     array: Array | None = None
+    state: State | None = None  # of the array; None: healthy
     profile_options: tuple[str, ...] = ()
     age: dict[str, Any] | None = None  # a recipe, but for NOT_AGED_BY
     factors: Factors = field(default_factory=dict)
@@ -97,6 +100,26 @@ def _arrays(table: Table) -> list[Level]:
     return _once(table, "array", found)
 
 
+def _states(table: Table, arrays: list[Level]) -> list[Level]:
+    """Each array has to be able to have each."""
+    found: list[Level] = []
+    texts = table.several("array-state", str, [])
+    if texts and not any(level.value for level in arrays):
+        raise table.wrong("array-state", "array-state: there is no array; write one, such as "
+                          'array = "6 members=12"')
+    for text in texts:
+        try:
+            state = arraywords.parse_state(text)
+        except ValueError as error:
+            raise table.wrong("array-state", f"array-state = {text!r}: {error}") from None
+        why = [why for level in arrays if level.value and state
+               and (why := arraywords.mistake(level.value, state))]
+        if why:
+            raise table.wrong("array-state", f"array-state = {text!r}: {why[0]}")
+        found.append(Level(state.word if state else arraywords.HEALTHY, state))
+    return _once(table, "array-state", found)
+
+
 def _recipe(table: Table, name: str, base: Path) -> dict[str, Any]:
     file = base / name
     try:
@@ -134,17 +157,22 @@ def _text(profile: str) -> str:
 
 
 def read(table: Table, base: Path) -> Iterator[Disk]:
-    """All of them. What an SSD has had before is no dimension of a disk that rotates."""
+    """All of them. What an SSD has had before is no dimension of a disk that rotates, and no state is one of a
+    single disk."""
     profiles, conditions = _profiles(table, base), _preconditions(table)
-    shared = {"size": _sizes(table), "array": _arrays(table), "profile-option": _options(table),
-              "age": _ages(table, base)}
+    sizes, arrays = _sizes(table), _arrays(table)
+    states, options, ages = _states(table, arrays), _options(table), _ages(table, base)
     texts = {profile: _text(profile) for profile in profiles}
     if conditions and not any(map(is_ssd, texts.values())):
         raise table.wrong("precondition", "precondition: only an SSD has one, and there is none")
-    for profile, text in texts.items():
-        mine = conditions if is_ssd(text) and conditions else [Level("", ())]
-        drive = {"drive": short_name(profile)} if len(profiles) > 1 else {}
-        for values, factors in points(shared | {"precondition": mine}):
-            options = (*values["profile-option"], *values["precondition"])
-            yield Disk(profile, text, values["size"], values["array"], options, values["age"],
-                       drive | factors)
+    for (profile, text), size, array in itertools.product(texts.items(), sizes, arrays):
+        shared = [("drive", short_name(profile), len(profiles)), ("size", size.word, len(sizes)),
+                  ("array", array.word, len(arrays))]
+        known = {name: word for name, word, count in shared if count > 1}
+        own = {"array-state": states if array.value and states else [Level("", None)],
+               "profile-option": options, "age": ages,
+               "precondition": conditions if is_ssd(text) and conditions else [Level("", ())]}
+        for values, factors in points(own):
+            words = (*values["profile-option"], *values["precondition"])
+            yield Disk(profile, text, size.value, array.value, values["array-state"], words, values["age"],
+                       known | factors)

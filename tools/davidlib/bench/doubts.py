@@ -54,6 +54,8 @@ class Seen:
     warm: dict[str, Any] | None = None  # the disk's figures of the warming
     faulty: bool = False  # the drive was to fail
     may_settle: bool | None = None  # of WAITS
+    rebuilding: bool = False  # md's own requests are among the disk's, and nobody can tell them apart
+    mended: bool = False  # by an array: what one member failed to give the others gave
 
     @property
     def wait(self) -> str:
@@ -299,9 +301,10 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
 
 
 def _failed(seen: Seen) -> Iterator[Doubt]:
-    """Programs need not notice: a file system writes later, and a program may go on after an error."""
+    """Programs need not notice: a file system writes later, and a program may go on after an error. Of an array
+    that bears it nothing is lost."""
     share = failed_by_drive(seen.part) / max(requests_of(seen.part), 1)
-    if share >= LEAST:
+    if share >= LEAST and not seen.mended:
         yield _doubt("failed", share, f"{100 * share:.0f} % of the disk's requests failed, and operations "
                      "may count that got nothing (fewer faults, or another age of the drive)")
 
@@ -315,7 +318,8 @@ def _unmet_faults(seen: Seen) -> Iterator[Doubt]:
 
 def found(seen: Seen) -> list[Doubt]:
     """In the order of KINDS, at most one of each."""
-    tests = (_cached_writes, _cached_reads, _memory_reads, _flash, _trend, _short_stroke, _failed,
-             _unmet_faults)
+    of_counters = () if seen.rebuilding else (_cached_writes, _cached_reads, _memory_reads, _short_stroke)
+    tests = (*of_counters, _flash, _trend, _failed, _unmet_faults)
     doubts = [doubt for test in tests for doubt in test(seen)]
-    return sorted([*doubts, *_rate(seen, doubts)], key=lambda doubt: KINDS.index(doubt["kind"]))
+    rate = [] if seen.rebuilding else [*_rate(seen, doubts)]
+    return sorted([*doubts, *rate], key=lambda doubt: KINDS.index(doubt["kind"]))

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from ..drive import presets
 from .dimensions import FAULTS, Factors
 from .tables import Table
 
-KEYS = ("name", "faults", "preset", "age")
+KEYS = ("name", "faults", "preset", "age", "member")
 HEALTHY = "healthy"
 AGE = r"\d+(ns|us|ms|s|m|h|d)"
 FAULT = r"(media-error|timeout|gone|slow|firmware-stall)(:[a-z_]+=[0-9a-z.-]+)*"
@@ -24,6 +25,7 @@ class Faults:
     text: str = ""
     preset: str = ""
     age: str = ""
+    member: int | None = None  # of an array, the one that fails
     number: int = 0  # of its table, from 0 on
     factors: Factors = field(default_factory=dict)
 
@@ -31,9 +33,11 @@ class Faults:
     def is_healthy(self) -> bool:
         return not self.text and not self.preset
 
-    def told(self) -> dict[str, str]:
+    def told(self, is_of_array: bool) -> dict[str, Any]:
         """For a run's description."""
-        return {key: value for key, value in asdict(self).items() if key in ("text", "preset", "age")}
+        of_member = {"member": self.member} if is_of_array else {}
+        own = {key: value for key, value in asdict(self).items() if key in ("text", "preset", "age")}
+        return own | of_member
 
 
 def _read(table: Table, is_one_of_several: bool) -> Faults:
@@ -51,9 +55,13 @@ def _read(table: Table, is_one_of_several: bool) -> Faults:
         raise table.wrong("age", f"age = {age!r}: want a whole number with ns, us, ms, s, m, h or d")
     if age and not (text or preset):
         raise table.wrong("age", "age: of a drive of which nothing fails it decides nothing")
+    member = table.take("member", int, None)
+    if member is not None and (member < 0 or not (text or preset)):
+        raise table.wrong("member", f"member = {member}: of an array the member that fails, from 0 on, and "
+                          "how it does: faults or preset")
     name = table.take("name", str, preset or ("faulty" if text else HEALTHY))
     table.done(KEYS)
-    return Faults(name, text, preset, age, table.number, {FAULTS: name} if is_one_of_several else {})
+    return Faults(name, text, preset, age, member, table.number, {FAULTS: name} if is_one_of_several else {})
 
 
 def read(found: list[Table]) -> list[Faults]:

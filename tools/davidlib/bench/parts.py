@@ -252,8 +252,8 @@ def _params(run: Described, without: dict[str, str]) -> dict[str, Any]:
 
 
 # What decides a run's figures beside its drive, file system, workload and seed.
-DECIDING = ("where", "memory", "size", "backing", "classify", "options", "profile_options", "array", "age",
-            "faults")
+DECIDING = ("where", "memory", "size", "backing", "classify", "options", "profile_options", "array",
+            "array_state", "age", "faults")
 
 
 def _described_differs(old: Described, new: Described) -> Iterator[str]:

@@ -38,7 +38,8 @@ FIGURES = ("seconds", "operations", "operations_per_s", "megabytes_per_s", "read
 PARTS = ("profile_digest", "model", "classifier", "module", "lab", "code")
 COLUMNS = ("id", "variant", "workload", "profile", "file_system", "seed", *FIGURES, "store_bytes",
            "memory_bytes", "trustworthy", "verdict", "wrong", "doubts", "touched", "stroked",
-           "drive", *PARTS, "kernel", "versions", "factors", "latency", "worth", *costs.COLUMNS)
+           "degraded", "rebuilt_bytes", "drive", *PARTS, "kernel", "versions", "factors", "latency", "worth",
+           *costs.COLUMNS)
 # Of the directory: 1 had no factors. Older ones are read, newer ones refused.
 FORMAT = 2
 
@@ -269,6 +270,8 @@ def columns(one: dict[str, Any]) -> list[Any]:
         *(result["times"]["good"], result["times"]["text"], "; ".join(result["wrong"])),
         "; ".join(f"{doubt['kind']}: {doubt['text']}" for doubt in result["doubts"]),
         *reached(result),
+        # None: it is no array, or an older run of one.
+        *(result.get("array", {}).get(name) for name in ("degraded", "rebuilt_bytes")),
         *(one["drive"], *_digests(one), kernel_of(one), said_versions(one)),
         *(json.dumps(run["factors"]), json.dumps(_latency(result)), json.dumps(one.get("worth", {}))),
         *costs.of(result).values(),

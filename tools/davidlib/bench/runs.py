@@ -93,7 +93,9 @@ def _of(spec: Spec, workload: Workload, disk: Disk, kernel: Kernel, system: File
     if disk.array:
         found |= {"array": disk.array.told(), "built": sorted(_programs(workload, disk))}
     if not faults.is_healthy:
-        found["faults"] = faults.told()
+        found["faults"] = faults.told(bool(disk.array))
+    if disk.state:
+        found["array_state"] = disk.state.told()
     return found | ({"age": disk.age} if disk.age else {})
 
 

@@ -155,10 +155,23 @@ def _arrays(source: Source, spec: Spec) -> None:
 
 
 def _failing_ones(source: Source, spec: Spec) -> None:
-    failing = [faults for faults in spec.faults if not faults.is_healthy]
-    if failing and any(disk.array for disk in spec.disks):
-        raise source.wrong("faults", failing[0].number, "name", "[[faults]]: of a single drive; david-sim "
-                           "bench --array has arrays with members that fail")
+    """Of an array one member fails, which works when it begins to."""
+    arrays = [disk for disk in spec.disks if disk.array]
+    for faults in spec.faults:
+        if faults.is_healthy:
+            continue
+        if faults.member is not None and not arrays:
+            raise source.wrong("faults", faults.number, "member", "member: there is no array; leave it out")
+        if faults.member is None and arrays:
+            raise source.wrong("faults", faults.number, "name", "[[faults]]: of an array one member fails; "
+                               "write which, such as member = 3")
+        for disk in arrays:
+            if disk.array and faults.member is not None and faults.member >= disk.array.members:
+                raise source.wrong("faults", faults.number, "member", f"member = {faults.member}: "
+                                   f"{disk.array.word} has members 0 to {disk.array.members - 1}")
+            if disk.state and faults.member in disk.state.members:
+                raise source.wrong("faults", faults.number, "member", f"member = {faults.member}: by "
+                                   f"array-state = '{disk.state.word}' it has failed already")
 
 
 def _mistakes(source: Source, spec: Spec) -> None:

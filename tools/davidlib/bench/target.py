@@ -14,7 +14,9 @@ from ..disk import array, dm, group, md, pool, setting, stats
 from ..disk.array import ArrayParameters, create_array
 from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
+from ..sizes import SECTOR
 from . import limits
+from .arraywords import FAILED, REBUILDING
 from .limits import Limits
 
 NAME = "david-bench"
@@ -22,13 +24,39 @@ POOL = "david-bench"
 
 
 @dataclass(frozen=True)
+class ArraySaid:
+    degraded: int  # members that are missing, or not filled yet
+    action: str  # what md is at: idle, recover; of RAID-0 nothing
+    rebuilt: int  # bytes that were ever written to members that are rebuilt
+
+
+@dataclass(frozen=True)
 class Target:
     path: str
-    disks: tuple[str, ...]  # device-mapper's names of the fake disks that it is made of
+    disks: tuple[str, ...]  # device-mapper's names of the fake disks that it is made of, but for what failed
+    rebuilt: tuple[int, ...] = ()  # of an array: members that are out, and are to be rebuilt
 
     def figures(self) -> dict[str, Any]:
         """As stats.as_dict() has them, of all disks."""
         return together([stats.as_dict(stats.fetch(name)) for name in self.disks])
+
+    def faulty(self, member: int | None) -> str:
+        """The disk that fails: of an array the one of this member."""
+        return self.disks[0] if member is None else _member_name(member)
+
+    def rebuild(self) -> None:
+        """New drives in place of the members that are out; md has begun when this returns."""
+        if self.rebuilt:
+            array.rebuild(NAME, self.rebuilt)
+
+    def of_array(self) -> ArraySaid | None:
+        """None: it is a single disk."""
+        if self == SINGLE:
+            return None
+        found = md.find(NAME)
+        written = [stats.as_dict(stats.fetch(_member_name(number)))["sectors"]["write"]
+                   for number in self.rebuilt]
+        return ArraySaid(int(found.said("degraded") or 0), found.said("sync_action"), sum(written) * SECTOR)
 
     def message(self, *words: str) -> None:
         for name in self.disks:
@@ -58,21 +86,31 @@ def together(figures: list[dict[str, Any]]) -> dict[str, Any]:
     return group.total(figures[0]["name"], figures) | of_pool | {"reach": reach, "fault": worst["fault"]}
 
 
-def make(disk: DiskParameters, told: dict[str, Any] | None, seed: int) -> Target:
-    """TOLD is an array's description. DISK's backing holds the pool of its members."""
+def _member_name(number: int) -> str:
+    return f"{NAME}-{number}"
+
+
+def make(disk: DiskParameters, told: dict[str, Any] | None, seed: int,
+         state: dict[str, list[int]] | None = None) -> Target:
+    """TOLD is an array's description, STATE says what of it failed. DISK's backing has the members' pool."""
     if not told:
         create_disk(disk)
         return SINGLE
     dm.load_module()
     pool.need(pool.store_tool("create", "--format", disk.backing, POOL))
     members = [
-        replace(disk, name=f"{NAME}-{number}", backing="", pool=disk.backing, format=False,
+        replace(disk, name=_member_name(number), backing="", pool=disk.backing, format=False,
                 profile_options=[*disk.profile_options, array.phase_option(seed, number)])
         for number in range(told["members"])
     ]
     made = create_array(ArrayParameters(NAME, told["level"], members, told["chunk"], told["layout"],
                                         told["bitmap"]))
-    return Target(made.device, tuple(one.name for one in members))
+    failed, rebuilt = ((state or {}).get(word, []) for word in (FAILED, REBUILDING))
+    for number in (*failed, *rebuilt):
+        array.fail_member(made, number)
+        array.take_out(made, number)
+    left = [one.name for number, one in enumerate(members) if number not in failed]
+    return Target(made.device, tuple(left), tuple(rebuilt))
 
 
 def there() -> bool:

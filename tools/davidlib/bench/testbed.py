@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import filesystems
-from ..disk import baseline, check, dm, lateness
+from ..disk import baseline, check, dm, lateness, setting
 from ..disk.parameters import DiskParameters
 from ..drive import presets
 from ..image import aging, recipe
@@ -33,9 +33,9 @@ from ..workload import blocks, called, fiojob, steady, trees
 from ..workload.kinds import KINDS, files_of
 from ..workload.record import summary, too_short
 from ..workload.several import WorkFailed
-from . import doubts, target
+from . import arraywords, doubts, target
 from .samples import COLUMNS, Row, Sampler, row
-from .target import Target
+from .target import ArraySaid, Target
 
 NAME = target.NAME
 DISK = target.SINGLE.path
@@ -114,9 +114,9 @@ def classify_of(run: dict[str, Any]) -> str:
 def fail(run: dict[str, Any], disk: Target) -> None:
     """From now on the drive fails as it is to: what was filled before met nothing."""
     if faults := run.get("faults"):
-        sectors = dm.size_of(disk.path) // SECTOR
+        sectors = dm.size_of(f"/dev/mapper/{disk.faulty(faults.get('member'))}") // SECTOR
         text = faults["text"] or presets.text_of(faults["preset"], sectors, run["seed"])
-        disk.message("fault", "add", text)
+        setting.message(disk.faulty(faults.get("member")), "fault", "add", text)
 
 
 def make_disk(run: dict[str, Any]) -> Target:
@@ -135,7 +135,7 @@ def make_disk(run: dict[str, Any]) -> Target:
     disk = DiskParameters(
         NAME, backing, size=run["size"] or 0, profile=profile, profile_options=run["profile_options"],
         mode="speedup", classify=classify_of(run), options=[*run["options"], *age], format=True)
-    return target.make(disk, run.get("array"), run["seed"])
+    return target.make(disk, run.get("array"), run["seed"], run.get("array_state"))
 
 
 def mkfs_words(system: dict[str, Any], seed: int, disk: str = DISK) -> list[str]:
@@ -199,6 +199,7 @@ class Span:
         self.warm = baseline.difference(self.disk.figures(), self.first)
         self.disk.message("reach", "restart")
         self.before = self.disk.figures()
+        self.array = self.disk.of_array()
         self.sampler = Sampler(self.disk.figures, self.before)
         self.sampler.__enter__()
         self.start = time.monotonic_ns()
@@ -207,6 +208,7 @@ class Span:
         self.ns = time.monotonic_ns() - self.start
         # Not later: what the drive does meanwhile is no part of it.
         now = self.disk.figures()
+        self.array_then = self.disk.of_array()
         self.sampler.__exit__()
         self.part = baseline.difference(now, self.before)
         self.timed = baseline.difference(now, self.first)
@@ -236,6 +238,7 @@ def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     kind, params = KINDS[work["kind"]], work["params"]
     align()
     span = Span(disk)
+    disk.rebuild()
     fail(run, disk)
     is_random = bool(kind.random and kind.random(params))
     warming = None
@@ -254,8 +257,42 @@ def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     seen = doubts.Seen(
         record, ns, left, span.part, span.timed, homes, span.limits, is_random, kind.rated,
         0 if record.own_ns else span.start, warming.outcome() if warming else None,
-        span.warm if warming else None, "faults" in run, params.get("steady"))
-    return outcome(seen, span.sampler.rows)
+        span.warm if warming else None, "faults" in run, params.get("steady"), bool(disk.rebuilt),
+        is_mended(run, span.array_then))
+    return with_array(outcome(seen, span.sampler.rows), run, span)
+
+
+def is_mended(run: dict[str, Any], then: ArraySaid | None) -> bool:
+    """Did md give what members failed to give, by the others? More of them may be missing than it bears."""
+    return then is not None and 0 < bears(run) >= then.degraded
+
+
+def bears(run: dict[str, Any]) -> int:
+    return arraywords.Array(**run["array"]).bears()
+
+
+def with_array(result: dict[str, Any], run: dict[str, Any], span: Span) -> dict[str, Any]:
+    """The result, with what the array was: was that what was asked for?"""
+    before, then = span.array, span.array_then
+    if not before or not then:
+        return result
+    result["array"] = {"degraded": then.degraded, "action": then.action,
+                       "rebuilt_bytes": then.rebuilt - before.rebuilt}
+    result["wrong"] += array_wrong(run, then)
+    return result
+
+
+def array_wrong(run: dict[str, Any], then: ArraySaid) -> list[str]:
+    """Members may go by faults that were asked for, and for no other reason."""
+    state = run.get("array_state", {})
+    asked = sum(map(len, state.values()))
+    found = []
+    if arraywords.REBUILDING in state and then.action != "recover":
+        found.append("array: the rebuild ended before the last operation, so the figures are of a healthy "
+                     "array, too (fewer operations, or a larger disk)")
+    elif then.degraded < asked or (then.degraded > asked and "faults" not in run):
+        found.append(f"array: {then.degraded} members are missing, and by the question {asked}")
+    return found
 
 
 def dateless(figures: dict[str, Any]) -> dict[str, Any]:

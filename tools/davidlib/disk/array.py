@@ -26,6 +26,8 @@ from .parameters import DiskParameters, add_drive_options, name_arg, of_options
 CONTENT_OF_FAR_COPIES = "zeros"
 # Of a drive's start, whose platters may stand anywhere: longer than a revolution.
 START_NS = 10**9
+# How long md may take to let a member go, or to begin a rebuild; and how often one looks.
+GO_S, LOOK_S = 20, 0.01
 
 
 @dataclass(frozen=True)
@@ -208,12 +210,15 @@ def _member(array: md.Array, number: int) -> md.Member:
 def fail(args: argparse.Namespace) -> int:
     """The member is out, as if its drive had died."""
     need_root("array fail")
-    array = md.find(args.name)
-    member = _member(array, args.member)
-    if "faulty" in member.state or not member.state:
-        raise DeviceError(f"MEMBER {args.member}: {member.name} has failed already")
-    md.mdadm(array.device, "--fail", md.path_of(member.name))
+    fail_member(md.find(args.name), args.member)
     return 0
+
+
+def fail_member(array: md.Array, number: int) -> None:
+    member = _member(array, number)
+    if "faulty" in member.state or not member.state:
+        raise DeviceError(f"MEMBER {number}: {member.name} has failed already")
+    md.mdadm(array.device, "--fail", md.path_of(member.name))
 
 
 def readd(args: argparse.Namespace) -> int:
@@ -222,18 +227,47 @@ def readd(args: argparse.Namespace) -> int:
     member = _member(array, args.member)
     if member.state and "faulty" not in member.state:
         raise DeviceError(f"MEMBER {args.member}: {member.name} is in the array; first: {DAVID} array fail")
-    path = md.path_of(member.name)
-    if member.state:
-        # md lets a member go once its last request is done.
-        md.mdadm(array.device, "--remove", path)
-    if args.blank:
-        md.mdadm("--zero-superblock", "--force", path)
-        _discard(member)
-    if args.blank or dm.run("mdadm", array.device, "--re-add", path).returncode:
-        md.mdadm(array.device, "--add", path)
+    add_member(array, member, args.blank)
     stack.listen([member.name])
     print(f"{array.device}: {member.name} is back; '{DAVID} array show {array.name}' shows the rebuild")
     return 0
+
+
+def take_out(array: md.Array, number: int) -> None:
+    """A member that has failed is no longer in the array. md lets it go once its last request is done."""
+    path, until = md.path_of(_member(array, number).name), time.monotonic() + GO_S
+    while dm.run("mdadm", array.device, "--remove", path).returncode:
+        if time.monotonic() > until:
+            md.mdadm(array.device, "--remove", path)  # says why
+            return
+        time.sleep(LOOK_S)
+
+
+def add_member(array: md.Array, member: md.Member, blank: bool) -> None:
+    """What is out is in again, as it was or as a new drive."""
+    path = md.path_of(member.name)
+    if member.state:
+        take_out(array, member.number)
+    if blank:
+        md.mdadm("--zero-superblock", "--force", path)
+        _discard(member)
+    if blank or dm.run("mdadm", array.device, "--re-add", path).returncode:
+        md.mdadm(array.device, "--add", path)
+
+
+def rebuild(name: str, numbers: Sequence[int]) -> None:
+    """New drives in place of members that are out, together. Returns when md has begun to fill them."""
+    array = md.find(name)
+    paths = [md.path_of(_member(array, number).name) for number in numbers]
+    md.mdadm("--zero-superblock", "--force", *paths)
+    for number in numbers:
+        _discard(_member(array, number))
+    md.mdadm(array.device, "--add", *paths)
+    until = time.monotonic() + GO_S
+    while array.said("sync_action") != "recover":
+        if time.monotonic() > until:
+            raise DeviceError(f"{array.device}: md began no rebuild in {GO_S} s")
+        time.sleep(LOOK_S)
 
 
 def _discard(member: md.Member) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import altair as alt
 
 from ..bench import costs, samples
+from ..bench.arraywords import FAILED
 from ..bench.metrics import METRICS
 from ..workload.record import QUANTILES
 from . import charts, factors, figures, theme
@@ -299,6 +300,7 @@ def heat_map(one: dict[str, Any]) -> Drawing:
 def _shares(one: dict[str, Any]) -> dict[str, float]:
     """Of a run's time: what its disk, or each of its members, was busy with."""
     result, members = one["result"], one["run"].get("array", {}).get("members", 1)
+    members -= len(one["run"].get("array_state", {}).get(FAILED, ()))  # They have no figures.
     return samples.part_shares(result["columns"], result["samples"][-1], members)
 
 
