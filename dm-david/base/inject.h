@@ -52,6 +52,9 @@
  *	blank	what the range table has is not told to the SSD's map
  * How late an NVMe drive delivers has to show:
  *	slack	the timer may fire later than it is set to
+ * How late a request is delivered beside a large discard has to show:
+ *	whole	what takes no modelled time is done in one piece, however large
+ * And once more of NVMe drives:
  *	allocates	the range table's nodes are allocated when a write needs them
  * How much of a network client's data is squashed has to show (classify=implicit):
  *	hasty	no write waits for the classifier's worker, which is slow

@@ -9,6 +9,7 @@
 
 #include <linux/device-mapper.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 /* Both models are told. Each has a clock of its own; speedup's is ahead by this. */
@@ -68,33 +69,69 @@ static void begin_faults(struct timing *t, struct faults *first)
 	timing_count_bytes(t, sizeof(*first));
 }
 
-int timing_add_faults(struct timing *t, const char *text, struct fault_error *error)
+/* Returns NULL, with @error filled, without memory. */
+static struct faults *faults_alloc(struct fault_error *error)
 {
-	struct faults *changed = kvmalloc(sizeof(*changed), GFP_KERNEL);
+	struct faults *faults = kvmalloc(sizeof(*faults), GFP_KERNEL);
+
+	if (!faults)
+		snprintf(error->text, sizeof(error->text), "not enough memory");
+	return faults;
+}
+
+/* A text may be long: neither of these is for who holds the model's lock. */
+static int read_fault_text(struct faults *faults, const char *text, struct fault_error *error)
+{
+	might_sleep();
+	return faults_parse(faults, text, error);
+}
+
+static size_t print_fault_text(const struct faults *faults, char *buf, unsigned int size)
+{
+	might_sleep();
+	return faults_print(faults, buf, size);
+}
+
+/* Requests change what is there, so it is copied, and changed, under the lock: all or nothing. */
+static int add_to_faults(struct timing *t, const struct faults *added, struct fault_error *error)
+{
+	struct faults *changed = faults_alloc(error);
 	unsigned long flags;
 	int r;
 
-	if (!changed) {
-		snprintf(error->text, sizeof(error->text), "not enough memory");
+	if (!changed)
 		return -ENOMEM;
-	}
-	if (!t->faults) {
-		faults_init(changed, &t->profile);
-		changed->shift = t->age_shift;
-		r = faults_parse(changed, text, error);
-		if (!r) {
-			begin_faults(t, changed);
-			return 0;
-		}
-	} else {
-		spin_lock_irqsave(&t->figures->model.lock, flags);
-		*changed = *t->faults;
-		r = faults_parse(changed, text, error);
-		if (!r)
-			*t->faults = *changed;
-		spin_unlock_irqrestore(&t->figures->model.lock, flags);
-	}
+	spin_lock_irqsave(&t->figures->model.lock, flags);
+	*changed = *t->faults;
+	r = faults_merge(changed, added, error);
+	if (!r)
+		*t->faults = *changed;
+	spin_unlock_irqrestore(&t->figures->model.lock, flags);
 	kvfree(changed);
+	return r;
+}
+
+int timing_add_faults(struct timing *t, const char *text, struct fault_error *error)
+{
+	struct faults *parsed = faults_alloc(error);
+	int r;
+
+	if (!parsed)
+		return -ENOMEM;
+	if (t->faults) {
+		faults_init_added(parsed, &t->profile);
+	} else {
+		faults_init(parsed, &t->profile);
+		parsed->shift = t->age_shift;
+	}
+	r = read_fault_text(parsed, text, error);
+	if (!r && !t->faults) {
+		begin_faults(t, parsed);
+		return 0;
+	}
+	if (!r)
+		r = add_to_faults(t, parsed, error);
+	kvfree(parsed);
 	return r;
 }
 
@@ -122,14 +159,27 @@ int timing_remove_faults(struct timing *t, const char *which, struct fault_error
 
 unsigned int timing_print_faults(struct timing *t, char *buf, unsigned int size)
 {
+	struct faults *faults;
+	unsigned int noio;
 	unsigned long flags;
 	size_t len;
 
 	if (!timing_has_faults(t))
 		return scnprintf(buf, size, "none");
+	/* Reclaim could wait for this disk, which may be suspended. */
+	noio = memalloc_noio_save();
+	faults = kvmalloc(sizeof(*faults), GFP_KERNEL);
+	memalloc_noio_restore(noio);
+	/* Without memory all is printed under the lock: a table line must not lack them. */
 	spin_lock_irqsave(&t->figures->model.lock, flags);
-	len = faults_print(t->faults, buf, size);
+	if (faults)
+		*faults = *t->faults;
+	else
+		len = faults_print(t->faults, buf, size);
 	spin_unlock_irqrestore(&t->figures->model.lock, flags);
+	if (faults)
+		len = print_fault_text(faults, buf, size);
+	kvfree(faults);
 	return min_t(size_t, len, size - 1);
 }
 
@@ -143,22 +193,4 @@ blk_status_t timing_fault_status(u8 fault)
 	default:
 		return BLK_STS_OFFLINE;
 	}
-}
-
-u8 timing_meet_untimed(struct timing *t, const struct bio *bio, enum david_mode mode)
-{
-	bool discard = bio_op(bio) == REQ_OP_DISCARD;
-	struct fault_met met;
-	unsigned long flags;
-	u64 now;
-
-	spin_lock_irqsave(&t->figures->model.lock, flags);
-	now = mode == DAVID_MODE_SPEEDUP ? t->drive_clock + t->drive_ahead : timing_run_model(t);
-	faults_meet(t->faults, discard ? DISK_FLUSH : DISK_WRITE,
-		    dm_target_offset(t->ti, bio->bi_iter.bi_sector), discard ? 0 : bio_sectors(bio),
-		    now, &met);
-	if (mode != DAVID_MODE_SPEEDUP)
-		timing_arm(t);
-	spin_unlock_irqrestore(&t->figures->model.lock, flags);
-	return met.kind;
 }

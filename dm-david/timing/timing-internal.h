@@ -9,6 +9,7 @@
  *	timing-deliver.c	the timer; delivery, and how late it is
  *	timing-plug.c		what tasks have plugged
  *	timing-faults.c		what fails of the drive
+ *	timing-untimed.c	what takes no modelled time, of any number of blocks
  */
 #ifndef DM_DAVID_TIMING_INTERNAL_H
 #define DM_DAVID_TIMING_INTERNAL_H

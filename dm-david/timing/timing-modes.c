@@ -117,50 +117,6 @@ unlock:
 	return timed.request.fault;
 }
 
-void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mode)
-{
-	struct disk_request *request;
-	struct timed timed = { };
-	unsigned long flags;
-	u64 now;
-
-	if (t->profile.kind != DRIVE_SSD)
-		return;
-	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
-	request = &timed.request;
-	request->op = DISK_TRIM;
-	spin_lock_irqsave(&t->figures->model.lock, flags);
-	if (mode == DAVID_MODE_SPEEDUP) {
-		drive_trim(t->drive, request->sector, request->sectors, t->drive_clock);
-	} else {
-		now = timing_run_model(t);
-		timed.arrived_ns = now;
-		timed.id = t->next_id++;
-		trace_david_queue(t->dev, &timed, now);
-		disk_trim(t->disk, request->sector, request->sectors, now);
-		timing_arm(t);
-	}
-	spin_unlock_irqrestore(&t->figures->model.lock, flags);
-}
-
-void timing_zeroes(struct timing *t, const struct bio *bio, enum david_mode mode)
-{
-	u64 sector = dm_target_offset(t->ti, bio->bi_iter.bi_sector), end, now;
-	unsigned long flags;
-
-	if (!t->ftl)
-		return;
-	end = sector + bio_sectors(bio);
-	spin_lock_irqsave(&t->figures->model.lock, flags);
-	if (mode != DAVID_MODE_SPEEDUP) {
-		now = timing_run_model(t);
-		trace_david_written(t->dev, t->next_id, now, sector, end - sector);
-		timing_arm(t);
-	}
-	ftl_fill(t->ftl, sector / FTL_PAGE, DIV_ROUND_UP(end, FTL_PAGE) - sector / FTL_PAGE);
-	spin_unlock_irqrestore(&t->figures->model.lock, flags);
-}
-
 u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 {
 	struct beside *beside = kmalloc(sizeof(*beside), GFP_NOWAIT | __GFP_NOWARN);

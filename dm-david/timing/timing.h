@@ -113,7 +113,8 @@ bool timing_has_age(const struct timing *timing);
 blk_status_t timing_fault_status(u8 fault);
 /*
  * With timing_has_faults(): @bio, a discard or write-zeroes that takes no modelled time, comes in
- * @mode, which is not model-only. Returns the fault that it meets, or 0. Any context.
+ * @mode, which is not model-only. Returns the fault that it meets, or 0. Of a large write-zeroes
+ * that meets one, what was bad before that block may have been moved. Sleeps without REQ_NOWAIT.
  */
 u8 timing_meet_untimed(struct timing *timing, const struct bio *bio, enum david_mode mode);
 
@@ -146,13 +147,13 @@ u8 timing_speedup_submit(struct timing *timing, const struct bio *bio);
 
 /*
  * @bio is a discard, in @mode. To an SSD its sectors are room for collection; to others nothing.
- * Takes no modelled time. Any context.
+ * Takes no modelled time. Sleeps without REQ_NOWAIT.
  */
 void timing_discard(struct timing *timing, const struct bio *bio, enum david_mode mode);
 
 /*
  * @bio is a write-zeroes that the drive has a command for, in @mode. To an SSD its sectors have
- * been written. Takes no modelled time. Any context.
+ * been written. Takes no modelled time. Sleeps without REQ_NOWAIT.
  */
 void timing_zeroes(struct timing *timing, const struct bio *bio, enum david_mode mode);
 

@@ -197,12 +197,25 @@ static int take_words(struct cursor *cursor, struct fault *fault, u32 *given)
 	return 0;
 }
 
+/* Of stalls that repeat there is one. */
+static int check_repeats(const struct faults *faults, const struct fault *fault,
+			 struct fault_error *error)
+{
+	u32 i;
+
+	if (fault->kind != FAULT_STALL || !fault->every)
+		return 0;
+	for (i = 0; i < faults->nr; i++)
+		if (faults->all[i].kind == FAULT_STALL && faults->all[i].every)
+			return fault_fail(error, "one firmware-stall may have every=");
+	return 0;
+}
+
 /* What the words must be together. */
 static int check_fault(const struct faults *faults, const struct fault *fault, u32 given,
 		       struct fault_error *error)
 {
 	const char *kind = kinds[fault->kind].name;
-	u32 i;
 
 	if (fault->every && (!fault->length || fault->length >= fault->every))
 		return fault_fail(error, "%s: every= needs a shorter for=", kind);
@@ -216,10 +229,7 @@ static int check_fault(const struct faults *faults, const struct fault *fault, u
 		return fault_fail(error, "firmware-stall needs for=");
 	if (fault->every && (fault->every < LEAST_EVERY || fault->length > fault->every / 2))
 		return fault_fail(error, "firmware-stall: every= is at least 10ms and twice for=");
-	for (i = 0; fault->every && i < faults->nr; i++)
-		if (faults->all[i].kind == FAULT_STALL && faults->all[i].every)
-			return fault_fail(error, "one firmware-stall may have every=");
-	return 0;
+	return check_repeats(faults, fault, error);
 }
 
 static bool same_fault(const struct fault *a, const struct fault *b)
@@ -273,6 +283,13 @@ static int take_fault(struct faults *faults, struct cursor *cursor, enum fault_k
 	return r ?: add_fault(faults, &fault, cursor->error);
 }
 
+static int move_more(struct faults *faults, u64 begin, u64 end, struct fault_error *error)
+{
+	if (faults_move(faults, begin, end))
+		return 0;
+	return fault_fail(error, "there are more than %u runs of moved blocks", FAULTS_MOVED);
+}
+
 /* moved:sectors=A-B, drawn:requests=N */
 static int take_past(struct faults *faults, struct cursor *cursor, bool drawn)
 {
@@ -287,10 +304,7 @@ static int take_past(struct faults *faults, struct cursor *cursor, bool drawn)
 	    !take_sectors(cursor, &first, &last) || last >= faults->profile->sectors)
 		return fault_fail(cursor->error, "moved wants :sectors=A-B");
 	fault_blocks(faults, first, last, &begin, &end);
-	if (!faults_move(faults, begin, end))
-		return fault_fail(cursor->error, "there are more than %u runs of moved blocks",
-				  FAULTS_MOVED);
-	return 0;
+	return move_more(faults, begin, end, cursor->error);
 }
 
 static int take_item(struct faults *faults, struct cursor *cursor)
@@ -320,6 +334,31 @@ int faults_parse(struct faults *faults, const char *text, struct fault_error *er
 			return r;
 	} while (take_char(&cursor, ','));
 	return *cursor.at ? fault_fail(error, "there is \"%.20s\" behind a fault", cursor.at) : 0;
+}
+
+void faults_init_added(struct faults *added, const struct profile *profile)
+{
+	faults_init(added, profile);
+	added->drawn = FAULTS_UNDRAWN;
+}
+
+/*
+ * What @added has moved stood behind the faults that would have taken it back: so faults come
+ * first.
+ */
+int faults_merge(struct faults *faults, const struct faults *added, struct fault_error *error)
+{
+	u32 i;
+	int r = 0;
+
+	for (i = 0; !r && i < added->nr; i++)
+		r = check_repeats(faults, &added->all[i], error) ?:
+		    add_fault(faults, &added->all[i], error);
+	for (i = 0; !r && i < added->nr_moved; i++)
+		r = move_more(faults, added->moved[i].first, added->moved[i].end, error);
+	if (!r && added->drawn != FAULTS_UNDRAWN)
+		faults->drawn = added->drawn;
+	return r;
 }
 
 /* Printing */

@@ -279,8 +279,8 @@ static bool faults_gone(const struct faults *faults, u64 age)
 	return false;
 }
 
-void faults_meet(struct faults *faults, enum disk_op op, u64 sector, u64 sectors, u64 now,
-		 struct fault_met *met)
+void faults_meet_silence(struct faults *faults, u64 sector, u64 sectors, u64 now,
+			 struct fault_met *met)
 {
 	u64 age = now + faults->shift;
 
@@ -292,12 +292,28 @@ void faults_meet(struct faults *faults, enum disk_op op, u64 sector, u64 sectors
 		met->kind = FAULT_TIMEOUT;
 		met->ns = faults->profile->host_timeout * (1ULL + faults->profile->host_retries);
 		faults->figures.timeouts++;
-	} else if (sectors && may_meet(faults, FAULT_MEDIA, sector, sectors, age)) {
-		if (op == DISK_READ)
-			read_media(faults, sector, sectors, age, met);
-		else
-			write_media(faults, sector, sectors, age, met);
 	}
+}
+
+void faults_meet_media(struct faults *faults, enum disk_op op, u64 sector, u64 sectors, u64 now,
+		       struct fault_met *met)
+{
+	u64 age = now + faults->shift;
+
+	if (!sectors || !may_meet(faults, FAULT_MEDIA, sector, sectors, age))
+		return;
+	if (op == DISK_READ)
+		read_media(faults, sector, sectors, age, met);
+	else
+		write_media(faults, sector, sectors, age, met);
+}
+
+void faults_meet(struct faults *faults, enum disk_op op, u64 sector, u64 sectors, u64 now,
+		 struct fault_met *met)
+{
+	faults_meet_silence(faults, sector, sectors, now, met);
+	if (!met->kind)
+		faults_meet_media(faults, op, sector, sectors, now, met);
 }
 
 /* How long */

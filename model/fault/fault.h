@@ -33,6 +33,7 @@
 #define FAULTS_MOST	64	/* faults of a drive */
 #define FAULTS_MOVED	1024	/* runs of blocks that can be moved; then writes fail, too */
 #define FAULTS_TEXT	(64 << 10)	/* no text form is longer */
+#define FAULTS_UNDRAWN	U64_MAX		/* drawn, of faults_init_added(): the text says nothing */
 
 enum fault_kind {
 	FAULT_NONE,
@@ -111,6 +112,14 @@ void faults_init(struct faults *faults, const struct profile *profile);
  */
 int faults_parse(struct faults *faults, const char *text, struct fault_error *error);
 
+/*
+ * In two steps, of which the first one, with all of the parsing, needs nobody kept out: make @added
+ * of the text by faults_init_added() and faults_parse(), then merge it. Then @faults are as if they
+ * had parsed it. faults_merge() returns what faults_parse() does.
+ */
+void faults_init_added(struct faults *added, const struct profile *profile);
+int faults_merge(struct faults *faults, const struct faults *added, struct fault_error *error);
+
 /* Parse an age or a time, as above. Returns 0 or -EINVAL. */
 int fault_time_parse(const char *text, u64 *ns);
 
@@ -131,6 +140,14 @@ static inline bool faults_any(const struct faults *faults)
 /* A request arrives at @now. Writes move what is bad. @sectors: 0 of a flush. */
 void faults_meet(struct faults *faults, enum disk_op op, u64 sector, u64 sectors, u64 now,
 		 struct fault_met *met);
+/*
+ * The same in two steps, of a request of any size: what the drive does not answer, and then, of a
+ * piece of whole blocks at a time, what is bad. The next is for who has met nothing yet.
+ */
+void faults_meet_silence(struct faults *faults, u64 sector, u64 sectors, u64 now,
+			 struct fault_met *met);
+void faults_meet_media(struct faults *faults, enum disk_op op, u64 sector, u64 sectors, u64 now,
+		       struct fault_met *met);
 
 /*
  * A command of @op began at @now and would take @ns. @bad: it tries to read or write a block that

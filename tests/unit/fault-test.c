@@ -184,6 +184,129 @@ static void reads_fail_and_whole_writes_mend_as_in_a_naive_model(struct kunit *t
 	}
 }
 
+/* A text of some faults, what they take back, and what was moved, in any order. */
+static void some_text(struct rnd *rnd, char *text, size_t size)
+{
+	u32 items = 1 + rnd_below(rnd, 4), len = 0, i, first, last;
+
+	for (i = 0; i < items; i++) {
+		first = rnd_below(rnd, BLOCKS * 8);
+		last = min(first + rnd_below(rnd, 60), BLOCKS * 8U - 1);
+		len += snprintf(text + len, size - len, "%s", i ? "," : "");
+		switch (rnd_below(rnd, 5)) {
+		case 0:
+			len += snprintf(text + len, size - len, "moved:sectors=%u-%u", first, last);
+			break;
+		case 1:
+			len += snprintf(text + len, size - len, "drawn:requests=%u", first);
+			break;
+		case 2:
+			len += snprintf(text + len, size - len, "firmware-stall:for=%ums:every=9s",
+					1 + first);
+			break;
+		case 3:
+			len += snprintf(text + len, size - len, "slow:factor=%u", 1 + last);
+			break;
+		default:
+			len += snprintf(text + len, size - len, "media-error:sectors=%u-%u", first,
+					last);
+		}
+	}
+}
+
+/* What lies behind the last run that was moved is nothing. */
+static bool same_faults(const struct faults *a, const struct faults *b)
+{
+	return a->shift == b->shift && a->drawn == b->drawn && a->nr == b->nr &&
+	       a->nr_moved == b->nr_moved && !memcmp(a->all, b->all, a->nr * sizeof(*a->all)) &&
+	       !memcmp(a->moved, b->moved, a->nr_moved * sizeof(*a->moved)) &&
+	       !memcmp(&a->figures, &b->figures, sizeof(a->figures));
+}
+
+/* Parsed aside and merged, while requests go on in between, it is as if it were parsed then. */
+static void what_is_merged_is_as_if_it_were_parsed(struct kunit *test)
+{
+	static struct faults added;
+	struct fault_error other;
+	struct rnd rnd = { 11 };
+	struct fault_met met;
+	u32 round, i, refused = 0;
+	static char text[400];
+	int r;
+
+	for (round = 0; round < ROUNDS; round++) {
+		faults_init(&faults, &blocks);
+		for (i = 0; i < 12; i++) {
+			u32 block = rnd_below(&rnd, BLOCKS);
+
+			some_text(&rnd, text, sizeof(text));
+			faults_init_added(&added, &blocks);
+			r = faults_parse(&added, text, &error);
+			faults_meet(&faults, DISK_WRITE, block * 8, 8, i, &met);
+			again = faults;
+			if (!r)
+				r = faults_merge(&again, &added, &error);
+			refused += r == -EINVAL;
+			if (r) {
+				again = faults;
+				KUNIT_ASSERT_EQ(test, faults_parse(&again, text, &other), r);
+				KUNIT_ASSERT_STREQ(test, error.text, other.text);
+				continue;
+			}
+			KUNIT_ASSERT_EQ_MSG(test, faults_parse(&faults, text, &error), 0, "%s: %s",
+					    text, error.text);
+			KUNIT_ASSERT_TRUE_MSG(test, same_faults(&faults, &again), "%s", text);
+		}
+	}
+	KUNIT_EXPECT_GE(test, refused, (u32)ROUNDS);
+}
+
+/* Of a write in pieces, with no more of them at a time than @most blocks. */
+static void meet_in_pieces(u32 most, u64 sector, u64 sectors, u64 now, struct fault_met *met)
+{
+	u64 end = sector + sectors, next;
+
+	faults_meet_silence(&again, sector, sectors, now, met);
+	for (; !met->kind && sector < end; sector = next) {
+		next = min(end, (sector | (most * 8 - 1)) + 1);
+		faults_meet_media(&again, DISK_WRITE, sector, next - sector, now, met);
+	}
+}
+
+/* It fails where the whole one does; what was bad before that may have been moved, and no more. */
+static void a_write_in_pieces_meets_what_the_whole_one_meets(struct kunit *test)
+{
+	struct fault_met whole, pieces;
+	struct rnd rnd = { 3 };
+	u32 round, failed = 0, i;
+
+	for (round = 0; round < 10 * ROUNDS; round++) {
+		u32 sectors = 1 + rnd_below(&rnd, BLOCKS * 8);
+		u32 sector = rnd_below(&rnd, BLOCKS * 8 - sectors + 1);
+		static char text[400];
+
+		faults_init(&faults, &blocks);
+		snprintf(text, sizeof(text),
+			 "media-error:one_in=%u:seed=%u,timeout:one_in=9,gone:from=9s",
+			 1 + rnd_below(&rnd, 20), round);
+		add(test, text);
+		again = faults;
+		faults_meet(&faults, DISK_WRITE, sector, sectors, round % 10 * SECOND, &whole);
+		meet_in_pieces(1 << rnd_below(&rnd, 5), sector, sectors, round % 10 * SECOND,
+			       &pieces);
+		KUNIT_ASSERT_EQ(test, pieces.kind, whole.kind);
+		KUNIT_ASSERT_EQ(test, pieces.sector, whole.sector);
+		failed += whole.kind == FAULT_MEDIA;
+		if (!whole.kind) {
+			KUNIT_ASSERT_TRUE(test, same_faults(&faults, &again));
+			continue;
+		}
+		for (i = whole.sector; whole.kind == FAULT_MEDIA && i < BLOCKS * 8; i++)
+			KUNIT_ASSERT_EQ(test, !!faults_moved(&again, i, 1), false);
+	}
+	KUNIT_EXPECT_GE(test, failed, (u32)ROUNDS);
+}
+
 /* The share is near what was asked for; another seed draws others; a large read meets any of it. */
 static void a_share_of_the_blocks_is_drawn(struct kunit *test)
 {
@@ -669,6 +792,8 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(what_is_printed_is_parsed_to_the_same),
 	KUNIT_CASE(a_wrong_text_says_what_is_wrong),
 	KUNIT_CASE(reads_fail_and_whole_writes_mend_as_in_a_naive_model),
+	KUNIT_CASE(what_is_merged_is_as_if_it_were_parsed),
+	KUNIT_CASE(a_write_in_pieces_meets_what_the_whole_one_meets),
 	KUNIT_CASE(a_share_of_the_blocks_is_drawn),
 	KUNIT_CASE(a_share_grows_with_age),
 	KUNIT_CASE(spare_blocks_run_out),

@@ -13,15 +13,19 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from cases import case
+from davidlib import util
 from helpers import raw
 from helpers.davidtool import called, david, refused
 from helpers.guest import SCRATCH, Failed, device_stats, ram_disk, run, say
+from helpers.hammer import FORK, Processes
 from helpers.planted import must_fail, planted
-from helpers.timed import SIM, timed_disk
+from helpers.timed import SIM, profile, timed_disk
 from helpers.units import FULL, GIB, MIB, TIB
 
 DRIVES = ("micron-7300-pro", "samsung-pm883", "samsung-970-pro") if FULL else ("micron-7300-pro",)
@@ -186,6 +190,36 @@ def zeroes_by_a_command_of_the_drive_are_written() -> None:
     assert found["compared"] == 200 and not found["differ"], found
     assert abs(found["recorded"]["read"]["mean_ms"] * 1000 / old - 1) < TOLERATED, (found, old)
     file.unlink()
+
+
+def ask_for_moves(name: str, asked: Connection, stops: Callable[[], bool]) -> None:
+    times, most = 0, 0
+    while not stops():
+        with suppress(Failed, util.UserError, OSError, KeyError):  # it is not there yet
+            flash = device_stats(name)["flash"]
+            times, most = times + 1, max(most, flash["moved_pages"], flash["erases"])
+    asked.send((times, most))
+
+
+@case(cpus=True)
+def figures_do_not_count_what_an_ssd_is_told_of_while_it_is_told() -> None:
+    """The map collects then, which is none of the figures: whoever asks meanwhile must not see it."""
+    drive, size = profile("flash"), GIB
+    options = ("--profile-option", "sample=1", "--classify", "data")
+    with ram_disk(64 * MIB) as ram:
+        with timed_disk("filled", size, ram, drive, "--mode", "speedup", *options) as disk:
+            with raw.opened(disk) as fd:
+                raw.zero_out(fd, 0, size)
+        ours, theirs = FORK.Pipe(duplex=False)
+        with Processes(partial(ask_for_moves, "filled", theirs)) as asks:
+            words = ("--size", str(size), "--backing", ram, "--profile", drive, *options)
+            david("create", "filled", *words)
+            asks.finish()
+        david("remove", "filled")
+        times, most = ours.recv()
+    say(f"asked {times} times until the disk was there: at most {most} pages moved or blocks erased")
+    assert times > 2, "nobody asked in time"
+    assert not most, most
 
 
 @case(planted=True)

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 from cases import case
 from davidlib.disk import statstext
@@ -35,7 +37,8 @@ from helpers.guest import (
     stats,
 )
 from helpers.davidtool import called
-from helpers.hammer import Hammer
+from helpers.hammer import Hammer, Processes
+from helpers.planted import must_fail, planted
 from helpers.stores import refused
 from helpers.timed import profile, recording, timed_disk
 from helpers.units import GIB, MIB, TIB
@@ -444,3 +447,77 @@ def model_only_needs_room_and_an_empty_store() -> None:
             said = message_error("both", "mode", "model-only")
             run("dmsetup", "resume", "both")
             assert "at least as large" in said, said
+
+
+def read_here_and_there(disk: str, stops: Callable[[], bool]) -> None:
+    rng = random.Random(7)
+    with raw.opened(disk) as fd:
+        while not stops():
+            raw.read(fd, 4096, rng.randrange(GIB // 4096) * 4096)
+
+
+def late_share(job: Callable[[], object]) -> float:
+    """How late another disk's reads are delivered, as a share of the time that `job` takes."""
+    with loop_disk(16 * MIB) as dev, timed_disk("bystander", GIB, dev, QUICK) as disk:
+        with Processes(partial(read_here_and_there, disk)) as readers:
+            while device_stats("bystander")["delivered"]["read"] < 20:
+                time.sleep(0.01)
+            before, start = device_stats("bystander"), time.monotonic_ns()
+            rounds = 0
+            while time.monotonic_ns() - start < 400_000_000 or rounds < 2:
+                job()
+                rounds += 1
+            after, took = device_stats("bystander"), time.monotonic_ns() - start
+            readers.finish()
+    late = after["delivered_late_ns"]["read"] - before["delivered_late_ns"]["read"]
+    reads = after["delivered"]["read"] - before["delivered"]["read"]
+    assert reads, "nothing was read beside"
+    each = took / rounds / 1e6
+    say(f"{rounds} times {each:.1f} ms, and {reads} reads beside that, late for {late / took:.1%} of it")
+    return late / took
+
+
+def zeroed_and_discarded(fd: int) -> None:
+    raw.zero_out(fd, 0, LARGE)
+    raw.discard(fd, 0, LARGE)
+
+
+LARGE = 4 * GIB - MIB
+NEVER = f"media-error:one_in={1 << 40}"
+# Half of the CPU's time may be somebody else's.
+LATE = 0.25
+
+
+def nobody_waits_for_what_takes_no_time() -> None:
+    wrong = []
+    with ExitStack() as stack:
+        zeroes = ("--profile-option", "write_zeroes=yes", "--classify", "data")
+        for kind, words in (
+            ("blocks that may be bad", (PLAIN, *zeroes)),
+            ("an SSD's whole map", (profile("flash"), "--profile-option", "sample=1", *fresh())),
+        ):
+            dev = stack.enter_context(loop_disk(16 * MIB))
+            with timed_disk("large", 8 * GIB, dev, *words) as disk, raw.opened(disk) as fd:
+                if kind.startswith("blocks"):
+                    run("dmsetup", "message", "large", "0", "fault", "add", NEVER)
+                share = late_share(partial(zeroed_and_discarded, fd))
+                if share > LATE:
+                    wrong.append(f"{kind}: late for {share:.0%} of the time")
+    if wrong:
+        raise Failed("; ".join(wrong))
+
+
+def fresh() -> tuple[str, ...]:
+    return ("--profile-option", "precondition=fresh", "--classify", "data")
+
+
+@case
+def a_large_discard_or_zeroes_keep_no_other_disk_waiting() -> None:
+    """Nor a disk's own requests: the model's lock, with which interrupts are off, is held for a piece."""
+    nobody_waits_for_what_takes_no_time()
+
+
+@case(planted=True)
+def a_large_discard_in_one_piece_is_found() -> None:
+    with planted("whole"), must_fail():
+        nobody_waits_for_what_takes_no_time()
