@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,13 +17,16 @@ from pathlib import Path
 
 from cases import case
 from helpers.filesystems import whole_check
-from helpers.guest import Failed, david, device_stats, loop_disk, mount, remove, run, swap_table, unmount
+from helpers.guest import Failed, david, device_stats, loop_disk, mapped, mount, remove, run, swap_table
+from helpers.guest import unmount
 from helpers.planted import must_fail, planted
-from helpers.raw import DIRECT, opened, write
-from helpers.units import KIB, MIB
-from helpers.victim import drop_caches, make, sync
+from helpers.poolbox import pool_device, pool_disk
+from helpers.raw import BLOCK, DIRECT, must_read, opened, write
+from helpers.units import GIB, KIB, MIB
+from helpers.victim import drop_caches, linear, make, sync, wait_until
 
 SIZE = MIB
+START = 64 * KIB
 CONTENT = random.Random(7).randbytes(SIZE)
 TOP = "/run/twins"
 NAME = "twins"
@@ -210,6 +214,64 @@ def a_raw_file_deduplicated_with_exact_data_outlasts_it() -> None:
         dedupe(here, "no/a", "raw/b")
         here.put("no/other", os.urandom(64 * MIB))
         here.must_be_exact("raw/b")
+
+
+def places_of(path: Path) -> list[int]:
+    """Where the blocks of a file are, on its device."""
+    found = []
+    for line in run("xfs_io", "-r", "-c", "fiemap", str(path)).splitlines()[1:]:
+        if match := re.search(r"\]: (\d+)\.\.(\d+)", line):
+            found += range(int(match[1]) << 9, int(match[2]) + 1 << 9, BLOCK)
+    return found
+
+
+@contextmanager
+def behind_another_target(fs: str, pool: str) -> Iterator[World]:
+    """Where the fake disk is the second target of its device."""
+    with loop_disk(MIB) as first:
+        with pool_disk(NAME, pool, "--classify", "auto", size=4 * GIB):
+            fake = run("dmsetup", "table", NAME).split(maxsplit=2)
+        table = f"{linear(START, first, 0)}\n{START >> 9} {fake[1]} {fake[2]}"
+        with mapped(NAME, table):
+            here = World(fs, f"/dev/mapper/{NAME}", "")
+            Path(TOP).mkdir(exist_ok=True)
+            make(fs, here.disk)
+            mount(here.disk, TOP, fs)
+            here.path("no").mkdir()
+            run("dmsetup", "message", NAME, str(START >> 9), "raw", "add", "suffix:kept")
+            try:
+                yield here
+            finally:
+                unmount(TOP, fs)
+
+
+@case
+def raw_content_is_stored_where_it_was_dropped_though_another_disk_seems_to_have_it() -> None:
+    """In a target that does not begin at sector 0 of its device, and a pool with --share: the other disk had
+    that content at the same places, and has another one now. So the request is served twice.
+    """
+    with pool_device(512 * MIB, share=True) as pool, behind_another_target("xfs", pool) as here:
+        here.put("no/a")
+        places = [at - START for at in places_of(here.path("no/a"))]
+        assert len(places) == SIZE // BLOCK and min(places) > 0, places[:3]
+        with pool_disk("other", pool, size=4 * GIB) as other, opened(other) as fd:
+            for number, at in enumerate(places):
+                content = CONTENT[number * BLOCK : (number + 1) * BLOCK]
+                write(fd, content, at)
+                write(fd, bytes(512), at)
+                must_read(fd, bytes(512) + content[512:], at)  # others may have it from now on
+            before = int(device_stats(NAME)["store_used"])  # type: ignore[call-overload]
+            here.put("b.kept")
+            wait_until(partial(stored_twice, before), "what was dropped to be stored")
+            here.must_be_exact("no/a")
+            here.must_be_exact("b.kept")
+            for at in places:
+                must_read(fd, bytes(512), at)
+
+
+def stored_twice(before: int) -> bool:
+    after = int(device_stats(NAME)["store_used"])  # type: ignore[call-overload]
+    return after - before >= 2 * SIZE // BLOCK
 
 
 @case
