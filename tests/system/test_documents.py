@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every command line of the documents is one that the parsers know, and those that need neither lab, rights
+nor somebody's files are run as they stand. No lab.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from davidlib import build
+from helpers.davidtool import program
+
+TREE = Path(__file__).resolve().parents[2]
+DOCUMENTS = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
+PROGRAMS = ("david-sim", "david-store", "david-classify")
+COMMAND = re.compile(rf"(?<![\w/.-])(?:tools/)?(david|(?:build/)?(?:{'|'.join(PROGRAMS)})) (?=[a-z])")
+INLINE = re.compile(r"`([^`]+)`")
+# Commands that change nothing but files in the directory where they run, and ask no device.
+HARMLESS = {"profile", "plan", "schema", "sim", "bench --example", "fault presets"}
+# A word that stands for one of the reader's.
+PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9]*$|…|\.\.\.|^\[|\]$|\||^/dev/|^/mnt|[()<>]")
+
+
+@dataclass(frozen=True)
+class Line:
+    where: str
+    code: bool  # indented, to be typed as it stands
+    program: str
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join([self.program, *self.words])
+
+
+def split(text: str) -> tuple[str, ...]:
+    """A line's words up to its comment, the program's own after `--`, a pipe or the next command."""
+    text = re.split(r"\s+#|\s+&&|\s+\|\s|\s{3,}|[;]|\s[<>]|\\$", text)[0]
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    return tuple(words[: words.index("--")] if "--" in words else words)
+
+
+def lines_of(name: str, text: str) -> Iterator[Line]:
+    """Of the indented lines every command; of the prose what stands in backticks."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        code = fenced or line.startswith("    ")
+        for part in re.split(r"\s{3,}", line.strip()) if code else INLINE.findall(line):
+            found = COMMAND.match(part)
+            if found:
+                words = split(part[found.end():])
+                yield Line(f"{name}:{number}", code, found[1].removeprefix("build/"), words)
+
+
+def every_line() -> list[Line]:
+    return [line for path in DOCUMENTS for line in lines_of(path.name, path.read_text())]
+
+
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    return next((dict(action.choices) for action in parser._actions
+                 if isinstance(action, argparse._SubParsersAction)), {})
+
+
+def unknown_of_david(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator[str]:
+    """Words that are no command, and options that the command has not."""
+    known = set(parser._option_string_actions)
+    rest = list(words)
+    while rest and (below := subparsers(parser)):
+        word = rest.pop(0)
+        if word.startswith("-"):
+            continue
+        names = [one for one in re.split(r"[|,]", word.strip("[]{}")) if one]
+        if any(PLACEHOLDER.search(name) for name in names):
+            return
+        if missing := [name for name in names if name not in below]:
+            yield f"no command {missing[0]}"
+            return
+        parser = below[names[0]]
+        known |= set(parser._option_string_actions)
+    for word in rest:
+        for option in re.findall(r"(?:^|(?<=[\[(|,]))--?[a-z][a-z-]*", word):
+            if option not in known and not (len(option) > 2 and option[:2] in known and option[1] != "-"):
+                yield f"no option {option}"
+
+
+@functools.cache
+def help_of(name: str, *words: str) -> str:
+    line = [TREE / "build" / name, *words, "--help"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def unknown_of_program(name: str, words: tuple[str, ...]) -> Iterator[str]:
+    """By its --help, and by that of the command."""
+    build.ensure(name)
+    text = help_of(name)
+    if words and not words[0].startswith("-"):
+        if not re.search(rf"\b{re.escape(words[0])}\b", text):
+            yield f"no command {words[0]}"
+            return
+        text += help_of(name, words[0])
+    for word in words:
+        for option in re.findall(r"(?:^|(?<=[\[(|]))--[a-z][a-z-]*", word):
+            if not re.search(rf"(?<![\w-]){option}(?![\w-])", text):
+                yield f"no option {option}"
+
+
+def wrong(lines: list[Line]) -> list[str]:
+    parser = program().parser_of()
+    return [f"{line.where}: '{line}': {what}" for line in lines for what in (
+        unknown_of_david(parser, line.words) if line.program == "david" else
+        unknown_of_program(line.program, line.words))]
+
+
+def test_each_command_line_of_the_documents_is_one_that_there_is() -> None:
+    lines = every_line()
+    assert len(lines) > 150
+    assert wrong(lines) == []
+
+
+@pytest.mark.parametrize("text,what", [
+    ("    david creat big --backing /dev/ram0\n", "no command creat"),
+    ("    david create big --baking /dev/ram0\n", "no option --baking"),
+    ("By `david pool shoe POOL` you see it.\n", "no command shoe"),
+    ("    david pool show POOL [--jason]\n", "no option --jason"),
+    ("    build/david-sim bench --profil x\n", "no option --profil"),
+    ("`david-sim bensh`\n", "no command bensh"),
+])
+def test_a_wrong_command_line_is_found(text: str, what: str) -> None:
+    """Planted."""
+    [found] = wrong(list(lines_of("planted.md", text)))
+    assert found.endswith(what)
+
+
+def runnable(line: Line) -> bool:
+    start = " ".join(line.words[:2])
+    if not line.code or line.program != "david" or not (line.words[0] in HARMLESS or start in HARMLESS):
+        return False
+    if any(PLACEHOLDER.search(word) for word in line.words):
+        return False
+    # A file that only the reader has.
+    return not any(re.search(r"\.(?!profile$)[a-z0-9.]+$", word) for word in line.words)
+
+
+RUN = sorted({str(line): line for line in every_line() if runnable(line)}.values(), key=str)
+
+
+def test_enough_of_them_are_run() -> None:
+    assert len(RUN) >= 6, [str(line) for line in RUN]
+
+
+# A profile of a data sheet is fitted: 15 s of CPU time.
+@pytest.mark.parametrize("line", [
+    pytest.param(line, marks=pytest.mark.seldom if line.words[:2] == ("profile", "new") else (), id=str(line))
+    for line in RUN])
+def test_it_runs_as_it_stands(tmp_path: Path, line: Line) -> None:
+    """Status 2 is an answer with a doubt."""
+    done = subprocess.run([sys.executable, TREE / "tools/david", *line.words], cwd=tmp_path,
+                          capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode in (0, 2), f"{line.where}: {done.stderr}"
+    assert done.stdout or any(tmp_path.iterdir()), f"{line.where}: it says nothing and makes nothing"
