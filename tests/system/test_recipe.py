@@ -16,9 +16,10 @@ import pytest
 TREE = Path(__file__).parents[2]
 CONTRIBUTING = TREE / "docs" / "CONTRIBUTING.md"
 HEADING = "## A new file system\n"
-# Cases that use f2fs for something, planted bugs, and what is made of other places.
+# Documents, cases that use f2fs for something, planted bugs, and what is made of other places.
 OF_ITS_OWN = (
     "docs/*",
+    "*/WHY.md",
     "dm-david/base/inject.h",
     "tests/README.md",
     "tests/system/cases/*",
