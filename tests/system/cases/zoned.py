@@ -80,7 +80,8 @@ class Beside:
         if not self.rng.randrange(4):
             numbers = [self.number] * blocks
         data = b"".join(map(self.block, numbers))
-        if self.both(f"write of {blocks} blocks at {first}", lambda fd: raw.write(fd, data, first * self.shape.block)):
+        place = first * self.shape.block
+        if self.both(f"write of {blocks} blocks at {first}", lambda fd: raw.write(fd, data, place)):
             self.content.update(zip(range(first, first + blocks), numbers, strict=True))
 
     def manage(self, what: str, zone: int) -> None:
