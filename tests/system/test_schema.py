@@ -300,7 +300,7 @@ def test_an_array_is_valid_only_if_each_disk_is_and_one_was_asked(
         for name in ("r-0", "r-1")
     }
     for one in known.values():
-        one["unclassified"]["spilled"] = 0
+        one["unclassified"]["spilled"] = one["flash"]["empty_reads"] = 0
         one["delivered"] = {"read": 0, "write": 0, "flush": 0}
     known["r-0"]["requests"] = dict.fromkeys(known["r-0"]["requests"], 0)  # a spare
     monkeypatch.setattr(check.stats, "fetch", lambda name: SimpleNamespace(of=name))
@@ -311,6 +311,9 @@ def test_an_array_is_valid_only_if_each_disk_is_and_one_was_asked(
     known["r-1"]["errors"] = 1
     assert not check.of_group(group.find("r"))["valid"]
     known["r-1"]["errors"] = 0
+    known["r-1"]["flash"]["empty_reads"] = known["r-1"]["read_pages"]
+    assert not check.of_group(group.find("r"))["valid"]
+    known["r-1"]["flash"]["empty_reads"] = 0
     known["r-1"]["requests"] = known["r-0"]["requests"]
     assert not check.of_group(group.find("r"))["valid"]
 

@@ -141,6 +141,29 @@ def test_check_finds_whatever_is_wrong(bad: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reads", "pages", "nothing", "writes", "good"),
+    [
+        (500, 500, 500, 0, False),  # a new SSD: 23 us a read instead of 106, and check said "valid"
+        (500, 500, 60, 0, False),
+        (500, 500, 40, 0, True),
+        (500, 500, 0, 0, True),
+        (30, 240, 240, 5000, True),  # who looks for a file system, beside writes
+        (2000, 2000, 2000, 5000, False),
+        (0, 0, 0, 5000, True),
+    ],
+)
+def test_a_run_that_read_what_was_never_written_is_not_valid(
+    reads: int, pages: int, nothing: int, writes: int, good: bool
+) -> None:
+    found = figures(read=(reads, MS, 0, 0), write=(writes, MS, 0, 0))
+    found["modelled"] |= {"read": reads, "write": writes}
+    found["requests"]["read"], found["read_pages"], found["flash"]["empty_reads"] = 1, pages, nothing
+    said = check.of_run(found)
+    assert check.valid(said) is good, said
+    assert [one.what for one in said if not one.good] == ([] if good else ["empty reads"])
+
+
+@pytest.mark.parametrize(
     ("said", "says"),
     [
         ({}, ""),

@@ -83,7 +83,7 @@ class Disk:
     def check(self) -> Check:
         """Of its whole life."""
         figures = self.stats()
-        return _checked([check.asked(figures), *check.findings(figures)])
+        return _checked(check.of_run(figures))
 
     def resize(self, size: int) -> None:
         """To so many bytes, more than it has."""

@@ -17,7 +17,7 @@ from helpers.guest import SCRATCH, Failed, david, device_stats, fake_disk, mappe
 from helpers.timed import profile, timed_disk
 from helpers.units import GIB, MIB
 
-QUICK = profile("quick")
+QUICK, FLASH = profile("quick"), profile("flash")
 SLOW_MS = 100
 CLASSIFY = Path(__file__).resolve().parents[3] / "build/david-classify"
 
@@ -72,6 +72,23 @@ def requests_that_come_late_make_the_times_unbelievable() -> None:
         wrong = [one.what for one in (check.asked(since), *check.findings(since)) if not one.good]
         assert wrong == ["requests"], wrong
         assert "not to be believed" in david("remove", "cmd")
+
+
+@case
+def a_run_that_read_what_was_never_written_is_not_valid() -> None:
+    with ram_disk(64 * MIB) as ram, timed_disk(
+            "cmd", GIB, ram, FLASH, "--classify", "data", "--profile-option", "precondition=fresh") as disk:
+        with raw.opened(disk) as fd:
+            for number in range(8):
+                raw.read(fd, 4096, number * MIB)
+        assert status("check", "cmd") == 2
+        assert not check.empty(device_stats("cmd")).good
+        write_and_read(disk, 8)
+        david("stats", "cmd", "--reset")
+        write_and_read(disk, 8)
+        since = baseline.difference(device_stats("cmd"), baseline.mark("cmd", device_stats("cmd"))[1])
+        assert since["read_pages"] == 8, since
+        assert check.empty(since) == check.Finding("empty reads", True, "0")
 
 
 @case

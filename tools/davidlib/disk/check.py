@@ -48,6 +48,22 @@ def asked(figures: dict[str, Any]) -> Finding:
                    "0: nothing was asked of the disk; the run was on another one, or in memory")
 
 
+EMPTY = 0.1  # of the reads, and of all requests
+
+
+def empty(figures: dict[str, Any]) -> Finding:
+    """An SSD that is asked for what was never written does not ask its flash. The pages are those of the
+    requests in `modelled`. Few such reads beside many writes, as of who looks for a file system, do not
+    count."""
+    pages, of = figures["flash"]["empty_reads"], figures["read_pages"]
+    asked, all_of_them = figures["modelled"]["read"], sum(figures["modelled"].values())
+    share = pages / of if of else 0.0
+    good = share * asked < EMPTY * max(all_of_them, 1)
+    text = f"{pages} of {of} pages that were read" if pages else "0"
+    return Finding("empty reads", good, text if good else text + " had never been written, so flash was not "
+                   "asked: write them first, or --profile-option precondition=random")
+
+
 def findings(figures: dict[str, Any]) -> list[Finding]:
     """What went wrong, of figures as stats.as_dict() has them."""
     verdict = lateness.verdict(figures)
@@ -61,6 +77,10 @@ def findings(figures: dict[str, Any]) -> list[Finding]:
     ]
 
 
+def of_run(figures: dict[str, Any]) -> list[Finding]:
+    return [asked(figures), *findings(figures), empty(figures)]
+
+
 def valid(found: list[Finding]) -> bool:
     return all(finding.good for finding in found)
 
@@ -71,7 +91,7 @@ def of_group(found: group.Group) -> dict[str, Any]:
     figures = [stats.as_dict(stats.fetch(name)) for name in found.disks]
     whole = asked(group.total(found.name, figures, found.pools))
     members = [{"name": one["name"], "valid": valid(found), "findings": [asdict(each) for each in found]}
-               for one in figures for found in [findings(one)]]
+               for one in figures for found in [[*findings(one), empty(one)]]]
     good = whole.good and all(one["valid"] for one in members)
     return {"name": found.name, "kind": found.kind, "valid": good, "findings": [asdict(whole)],
             "members": members}
@@ -99,7 +119,7 @@ def check(args: argparse.Namespace) -> int:
     figures = stats.as_dict(stats.fetch(args.name))
     left = None if args.all else baseline.mark(args.name, figures)
     looked = baseline.difference(figures, left[1]) if left else figures
-    said = [asked(looked), *findings(looked)]
+    said = of_run(looked)
     if args.json:
         lines = [asdict(finding) for finding in said]
         print(json.dumps({"valid": valid(said), "findings": lines}, indent=2))
