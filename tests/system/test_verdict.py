@@ -107,6 +107,35 @@ def test_a_difference_is_of_what_was_counted_and_keeps_what_is_so_now() -> None:
     assert baseline.difference(now, now)["late_max"] == 0
 
 
+@pytest.mark.parametrize(
+    ("reset_after", "since", "kept"),
+    [
+        (None, None, True),  # the whole life
+        (None, 0, True),
+        (None, 20, False),  # it said that 200 pages were touched where nothing was asked
+        (20, 20, True),
+        (20, 0, False),
+        (20, 5, False),
+        (20, None, False),  # --all
+    ],
+)
+def test_places_are_left_out_of_figures_of_other_requests(
+    reset_after: int | None, since: int | None, kept: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def after(count: int) -> dict:
+        found = figures() | {"name": "big"}
+        found["requests"]["write"], found["reach"]["pages"] = count, count
+        return found
+
+    monkeypatch.setattr(baseline, "MARKS", tmp_path / "marks")
+    if reset_after is not None:
+        baseline.set_mark("big", after(reset_after))
+    now = after(30)
+    shown = copy.deepcopy(now)
+    baseline.without_other_reach(shown, now, None if since is None else after(since))
+    assert shown["reach"] == (now["reach"] if kept else dict.fromkeys(now["reach"], 0))
+
+
 @pytest.mark.parametrize("then", [{}, {"requests": 3}, figures(read=(999, 1, 1, 0))])
 def test_figures_of_something_else_are_refused(then: dict) -> None:
     with pytest.raises(DeviceError, match="earlier figures"):

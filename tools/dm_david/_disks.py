@@ -78,7 +78,7 @@ class Disk:
 
     def stats(self) -> dict[str, Any]:
         """What it counted in its whole life: david schema stats."""
-        return show.figures_of(self.name)
+        return show.of_life(self.name)
 
     def check(self) -> Check:
         """Of its whole life."""

@@ -95,7 +95,7 @@ def a_run_that_read_what_was_never_written_is_not_valid() -> None:
 def figures_since_a_reset_or_a_file_are_those_of_the_requests_since() -> None:
     with ram_disk(64 * MIB) as ram:
         for life in range(2):
-            with fake_disk("cmd", GIB, ram, "--classify", "data") as disk:
+            with fake_disk("cmd", GIB, ram, "--classify", "data", "--profile", QUICK) as disk:
                 assert "since the reset" not in david("stats", "cmd"), f"life {life} has another disk's mark"
                 write_and_read(disk, 5)
                 earlier = SCRATCH / "earlier.json"
@@ -107,7 +107,12 @@ def figures_since_a_reset_or_a_file_are_those_of_the_requests_since() -> None:
                 write_and_read(disk, 7)
                 since = json.loads(david("stats", "cmd", "--since", str(earlier), "--json"))
                 assert since["requests"]["read"] == since["requests"]["write"] == 7, since["requests"]
+                # Places are of the requests since the reset, or of all: 7 pages, or 12.
+                assert since["reach"]["pages"] == (7 if life == 0 else 0), since["reach"]
                 marked = json.loads(david("stats", "cmd", "--json"))
+                assert marked["reach"]["pages"] == 7, marked["reach"]
+                whole = json.loads(david("stats", "cmd", "--json", "--all"))
+                assert whole["reach"]["pages"] == (0 if life == 0 else 7), whole["reach"]
                 assert marked["requests"]["write"] == (7 if life == 0 else 12), marked["requests"]
                 assert json.loads(david("stats", "cmd", "--json", "--all"))["requests"]["write"] == 12
                 lines = david("stats", "cmd", "--json", "--watch", "0.01", "--count", "3").splitlines()

@@ -102,5 +102,19 @@ def mark(name: str, now: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
     return None
 
 
+def _asked(figures: dict[str, Any]) -> tuple[int, ...]:
+    return tuple(figures["requests"][kind] for kind in ("read", "write"))
+
+
+def without_other_reach(shown: dict[str, Any], now: dict[str, Any], then: dict[str, Any] | None) -> None:
+    """Places are not counted: `reach` is of what was asked since the mark, or in the whole life, and can be
+    said of the figures SHOWN only if these are of the same requests. They are what NOW has counted since
+    THEN. If not, it is left out: 0, as of several disks."""
+    left = mark(now["name"], now)
+    begun = _asked(left[1]) if left else (0, 0)
+    if begun != (_asked(then) if then else (0, 0)):
+        shown["reach"] = dict.fromkeys(now["reach"], 0)
+
+
 def drop_mark(name: str) -> None:
     (MARKS / f"{name}.json").unlink(missing_ok=True)

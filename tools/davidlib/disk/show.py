@@ -22,6 +22,13 @@ def figures_of(name: str) -> dict[str, Any]:
     return figures
 
 
+def of_life(name: str) -> dict[str, Any]:
+    """The disk's whole life, whatever was reset."""
+    figures = figures_of(name)
+    baseline.without_other_reach(figures, figures, None)
+    return figures
+
+
 def _part(args: argparse.Namespace, now: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
     """Of which part of the disk's life, whose figures are NOW: in words, and the figures at its beginning."""
     if args.since:
@@ -33,10 +40,11 @@ def _part(args: argparse.Namespace, now: dict[str, Any]) -> tuple[str, dict[str,
 
 
 def _print(args: argparse.Namespace) -> None:
-    figures = figures_of(args.name)
-    words, before = _part(args, figures)
+    figures = now = figures_of(args.name)
+    words, before = _part(args, now)
     if before is not None:
-        figures = baseline.difference(figures, before)
+        figures = baseline.difference(now, before)
+    baseline.without_other_reach(figures, now, before)
     if not args.json:
         print((f"({words})\n" if words else "") + statstext.as_text(figures), flush=True)
         return
@@ -87,7 +95,7 @@ def show(args: argparse.Namespace) -> int:
             if given:
                 raise DeviceError(f"{word}: not with --openmetrics, whose figures are of the whole life")
         names = group.find(args.name).disks if args.name else [device.name for device in dm.devices()]
-        print(openmetrics.text_of([figures_of(name) for name in names]), end="")
+        print(openmetrics.text_of([of_life(name) for name in names]), end="")
         return 0
     if not args.name:
         raise DeviceError("NAME: of which disk; --openmetrics alone can do without")
