@@ -106,6 +106,8 @@ def fio(job: str, system: str = "") -> str:
         (fio("[a]\nrw=randread\nnumjobs=2k\n"), "a.toml:5: job: numjobs=2k: write a plain number"),
         (fio("[a]\nrw=write\n[b]\nrw=read", '[[filesystem]]\ntype = "none"\n'),
          r"a.toml:7: job: \[b\] goes over the same blocks of the raw disk as \[a\] does"),
+        (fio("[a]\nrw=randtrim"), "a.toml:5: job: rw=randtrim: fio trims block devices, .*none"),
+        (fio("[a]\nreadwrite=trimwrite"), "a.toml:5: job: rw=trimwrite: fio trims block devices"),
         (fio("[a]\nioengine=cpuio"), "a.toml:5: job: ioengine=cpuio: its operations are not the disk's"),
         (fio("[a]\nfilename=/dev/sda"), "a.toml:5: job: filename=/dev/sda: leave it out"),
         (fio("rw=read"), "a.toml:5: job: rw: stands in no section; write a line such as \\[job\\]"),
@@ -260,11 +262,23 @@ def test_requests_at_random_go_over_all_of_the_raw_disk_of_whichever_process(
     ],
 )
 def test_a_time_that_fio_does_not_tell_is_refused_before_a_run(job: str, unknown: set[str]) -> None:
-    found = parse(fio(job))
+    found = parse(fio(job, '[[filesystem]]\ntype = "none"\n' if "trim" in job else ""))
     assert {metric for metric in METRICS if spec.refuse_metric(found, metric)} == unknown
 
 
 SYNCED = "[a]\nrw=randwrite\nbs=4k\nsize=1M\nnumber_ios=20\nwrite_iolog={log}\n"
+
+
+def test_why_fio_failed_is_said_in_a_line(fio_files: Path) -> None:
+    """It stood before fio's JSON, of which the last 800 letters were told, without a word of the failure."""
+    for job, says in (("[a]\nrw=read\nsize=1M\nrate_iops=9\nrate_iops_min=90\n", "minimum rate exceeds"),
+                      ("[a]\nrw=randtrim\nsize=1M\nnumber_ios=9\n", "Inappropriate ioctl for device"),
+                      ("[a]\nrw=randread\nsize=1M\nmax_latency=1\n", "latency of .* exceeds"),
+                      ("[a]\nrw=randread\nsize=1M\nioengine=none-such\n", "none-such")):
+        with pytest.raises(WorkFailed) as failed:
+            fio_run(fio_files / "top", job, 1)
+        text = str(failed.value)
+        assert re.search(says, text) and "\n" not in text and "{" not in text, text
 
 
 def fio_run(top: Path, job: str, seed: int) -> record.Record:

@@ -77,6 +77,10 @@ def _mistake(job: str, raw: bool) -> str:
         jobs = options.get("numjobs", "1")
         if not jobs.isdecimal():
             return f"numjobs={jobs}: write a plain number"
+        kind = options.get("rw", "read")
+        if "trim" in kind and not raw:
+            return (f"rw={kind}: fio trims block devices, and no files; the raw disk is one: "
+                    '[[filesystem]] type = "none"')
         file = options.get("filename", "")
         if file and (raw or file.startswith("/")):
             return f"filename={file}: leave it out; {_PLACE}" + (", the raw disk" if raw else "")
@@ -169,13 +173,20 @@ def _job_file(top: str, params: dict[str, Any], seed: int, *more: str) -> None:
     Path(JOB).write_text(text(top, params["job"], seed, *more))
 
 
+def why(stderr: str, stdout: str) -> str:
+    """What fio says of its failure, in a line. Much of it stands on its standard output, before the JSON."""
+    lines = f"{stderr}\n{stdout}".splitlines()
+    said = [line.removeprefix("fio: ") for line in lines if line.startswith("fio:")]
+    said = said or (stderr.strip() or stdout.partition("{")[0].strip() or "it said nothing").splitlines()[-3:]
+    return "; ".join(dict.fromkeys(said))[:800]
+
+
 def _call_fio() -> str:
     called.note("fio")
     done = subprocess.run(["fio", "--output-format=json", JOB], cwd="/", capture_output=True, text=True,
                           errors="replace")
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip())[-800:]
-        raise WorkFailed(f"fio: exit status {done.returncode}: {said}")
+        raise WorkFailed(f"fio: exit status {done.returncode}: {why(done.stderr, done.stdout)}")
     return done.stdout
 
 
