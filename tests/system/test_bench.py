@@ -103,6 +103,8 @@ def fio(job: str, system: str = "") -> str:
         (fio("[a]\nrw=write\nnumjobs=4", '[[filesystem]]\ntype = "none"\n'),
          "a.toml:7: job: numjobs=4: .* of the raw disk.*offset_increment=25% and size=25%"),
         (fio("[global]\nnumjobs=2\nfilename=x\n[a]\nrw=read\n"), "a.toml:5: job: numjobs=2: .*blocks of x"),
+        (fio("[a]\nrw=read\nnumjobs=4\nfilename_format=f.$filenum\n"), "numjobs=4: .* blocks of f.\\$"),
+        (fio("[global]\nfilename_format=f.$jobnum\n[a]\nrw=read\n[b]\nrw=read\n"), r"\[b\] .* blocks of f"),
         (fio("[a]\nrw=randread\nnumjobs=2k\n"), "a.toml:5: job: numjobs=2k: write a plain number"),
         (fio("[a]\nrw=write\n[b]\nrw=read", '[[filesystem]]\ntype = "none"\n'),
          r"a.toml:7: job: \[b\] goes over the same blocks of the raw disk as \[a\] does"),
@@ -353,6 +355,16 @@ def test_operations_are_requests_and_a_syncs_time_is_of_its_write(
 ])
 def test_jobs_of_the_raw_disk_that_do_not_follow_each_other_are_taken(job: str) -> None:
     assert parse(fio(job, '[[filesystem]]\ntype = "none"\n'))
+
+
+@pytest.mark.parametrize("job", [
+    "[a]\nrw=write\nnumjobs=4",
+    "[global]\nrw=write\nfilename_format=x.$jobname.$jobnum\n[a]\nnumjobs=2\n[b]\n",
+    "[global]\nrw=write\nfilename_format=$jobname\n[a]\n[b]\n",
+    "[a]\nrw=write\nfilename_format=x\nnumjobs=2\noffset_increment=50%",
+])
+def test_jobs_with_files_or_parts_of_their_own_are_taken(job: str) -> None:
+    assert parse(fio(job))
 
 
 def test_each_option_of_fio_is_kept_or_refused_with_a_reason_that_the_documents_have() -> None:

@@ -89,6 +89,11 @@ def _mistake(job: str, raw: bool) -> str:
     return _same_blocks(sections, raw)
 
 
+def _file(name: str, options: dict[str, str]) -> str:
+    """Of a section, which others may name, too; nothing: each of its jobs has a file of its own."""
+    return options.get("filename") or options.get("filename_format", "").replace("$jobname", name)
+
+
 def _same_blocks(sections: list[tuple[str, dict[str, str]]], raw: bool) -> str:
     """Sequential jobs that run at once and go over the same blocks: the drive's cache, or the machine's
     memory, would serve all but the first, and the figure would be the cache's."""
@@ -96,12 +101,11 @@ def _same_blocks(sections: list[tuple[str, dict[str, str]]], raw: bool) -> str:
     for name, options in sections:
         if options.get("stonewall", "0") not in OFF:
             begun = {}
-        # Otherwise each job has a file of its own.
-        file = "the raw disk" if raw else options.get("filename", "")
+        file = "the raw disk" if raw else _file(name, options)
         if not file or options.get("rw", "read").startswith("rand"):
             continue
         jobs, offset = options.get("numjobs", "1"), options.get("offset", "0")
-        if jobs != "1" and options.get("offset_increment", "") in OFF:
+        if jobs != "1" and "$jobnum" not in file and options.get("offset_increment", "") in OFF:
             part = f"{100 // int(jobs)}%" if jobs.isdigit() and int(jobs) else "a part"
             return (f"numjobs={jobs}: all of them would go over the same blocks of {file}, and caches would "
                     f"serve all but the first; offset_increment={part} and size={part} give each its own")
