@@ -130,6 +130,32 @@ def test_what_cannot_be_replayed_is_refused(
     assert full_pages(file) == set()
 
 
+@pytest.mark.parametrize(
+    ("step", "words", "coarse"),
+    [
+        (10**9, ("--timing", "open"), True),
+        (10**9, ("--timing", "closed", "--depth", "2"), False),
+        (1, ("--timing", "open"), False),
+    ],
+)
+def test_bursts_that_a_traces_clock_made_are_said(
+    step: int, words: tuple[str, ...], coarse: bool, file: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    times = (n * 20_000_003 // step * step for n in range(60))  # 1.2 s
+    line = "0,R,{at},4096,{us}\n" if step == 1 else "{s},{sector},8,0,0\n"
+    text = "".join(
+        line.format(at=n * PAGE, sector=n * 8, us=time // 1000, s=1538323200 + time // 10**9)
+        for n, time in enumerate(times)
+    )
+    trace = file.with_name("trace")
+    trace.write_text(text)
+    found = status_of(("replay", str(trace), str(file), *words), monkeypatch)
+    said = capfd.readouterr().err
+    assert ("times in steps of 1000 ms" in said) is coarse, said
+    assert found == 2 or not coarse
+
+
 def test_an_error_of_the_target_ends_it(file: Path) -> None:
     target = blockreplay.Target(file, write=False)
     run = blockreplay.Run(target, [Block(0, 1, WRITE, 0, 8, SYNC)] * 3, [1] * 3)

@@ -274,7 +274,7 @@ class Drive:
         pages = served.pages_read(trace)
         if pages and run["empty_reads"] > served.EMPTY * pages:
             doubts.append("flash was not asked for pages that had never been written")
-        if served.coarse(trace, run):
+        if served.bursts(trace, run):
             doubts.append(f"the clock of {trace.path}, and not the load, decided what came at once")
         brief = found["load"]["speed"] and (run["stays_in_cache"] or run["fresh"] >= served.FRESH or any(
             loop == "load" for loop, *_ in served.cached_ways(found)))

@@ -15,7 +15,6 @@ from typing import Any
 from .. import build
 from ..losses import Losses, percent, status
 from ..quantile import at_rank
-from ..sizes import format_time
 from ..trace import blocks
 from ..trace.account import Account, Taken
 from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
@@ -29,8 +28,6 @@ RANKS = {"p50": 500, "p99": 990, "p999": 999}
 EMPTY = 0.1  # of the pages that are read
 FRESH = 0.1  # of the pages that are written
 CACHED = 0.1  # of the time, with that to empty the caches
-GRAIN = 0.1  # of the mean response time
-SHARED = 0.1  # of the requests have the time of another one
 
 
 @dataclass
@@ -233,22 +230,17 @@ def doubts(trace: Trace, found: dict[str, Any], depth: int | None) -> int:
     return worst
 
 
-def coarse(trace: Trace, run: dict[str, Any]) -> bool:
-    """Did the steps of the trace's clock, and not the load, decide what came at once?"""
-    if not trace.timed or trace.grain.shared < SHARED:
-        return False
-    return trace.grain.ns / 1e3 > GRAIN * run["all"]["mean_us"]
+def bursts(trace: Trace, run: dict[str, Any]) -> str:
+    """What to say if the steps of the trace's clock, and not the load, decided what came at once; else ""."""
+    return trace.grain.bursts(run["all"]["mean_us"] * 1e3) if trace.timed else ""
 
 
 def _coarse(trace: Trace, name: str, served: dict[str, Any], depth: int | None) -> int:
     """Says so, of the runs that went by that clock; the exit status."""
     worst = 0
     for run in served["runs"]:
-        if (run["loop"] == "open" or depth is None) and coarse(trace, run):
-            grain = trace.grain
-            say(f"{name}, {run['loop']} loop: the trace has times in steps of {format_time(grain.ns)}, and "
-                f"{percent(grain.shared)} of the requests have one with others: its clock, and not the load, "
-                "made them come at once: not to be believed (--loop closed --depth N)")
+        if (run["loop"] == "open" or depth is None) and (said := bursts(trace, run)):
+            say(f"{name}, {run['loop']} loop: {said} (--loop closed --depth N)")
             worst = NOT_BELIEVABLE
     return worst
 

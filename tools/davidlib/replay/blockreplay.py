@@ -29,7 +29,7 @@ from ..sizes import SECTOR
 from ..trace import blocks
 from ..trace.account import Taken
 from ..trace.blocks import DISCARD, FLUSH, FUA, PREFLUSH, READ, WRITE, Block
-from ..util import UserError, say
+from ..util import NOT_BELIEVABLE, UserError, say
 
 THREADS = 256  # of the open loop, if the trace does not say how many requests were under way
 SPARE = 4  # else so many times as many as there were
@@ -231,6 +231,11 @@ def replay(path: Path, place: Path, way: Way, out: str | None) -> int:
     whole = len(every) + sum(missing.values())
     missing["beyond the end"] = len(every) - len(requests)
     worst = status(str(path), Losses(missing, whole), unit="requests")
+    times_ns = [done - planned for _, planned, _, done in run.sent]
+    bursts = blocks.grain(requests, kind).bursts(sum(times_ns) / len(times_ns)) if found.timed else ""
+    if bursts and not (way.timing == "closed" and way.depth):
+        say(f"{path}: {bursts} (--timing closed --depth N)")
+        worst = NOT_BELIEVABLE
     late = Losses({f"by up to {result['late_max_us']:.0f} us": result["late"]}, len(requests))
     said = "were sent late by more than a sixteenth of their time"
     return max(worst, status("replay", late, said, "requests"))

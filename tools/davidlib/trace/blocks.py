@@ -15,6 +15,8 @@ from math import gcd
 from pathlib import Path
 from typing import NamedTuple
 
+from ..losses import percent
+from ..sizes import format_time
 from ..util import UserError, reason_of
 from . import formats, importing
 from . import recognise as recognition
@@ -23,6 +25,8 @@ from .from_requests import SECTOR, Sink, Transfer, each
 
 READ, WRITE, FLUSH, DISCARD = range(4)
 FUA, SYNC, PREFLUSH = 1, 2, 8  # as david-sim has them
+COARSE = 0.1  # of the mean response time
+SHARED = 0.1  # of the requests
 CLOCKS = {"tencent": 10**9}  # ns: of formats that have no finer times
 WHOLE_SECTORS = "requests taken as the whole sectors that they touch"
 EVENT = re.compile(r" (dev|id|op|sector|sectors|flags|arrival|completion)=([\d:]+)")
@@ -193,6 +197,14 @@ class Grain:
 
     ns: int  # all times of requests are multiples of it; 0: all requests come at once
     shared: float  # of the requests, those with the time of another one
+
+    def bursts(self, mean_ns: float) -> str:
+        """Why the times are not to be believed of requests that take so long; nothing: they are."""
+        if self.shared < SHARED or self.ns <= COARSE * mean_ns:
+            return ""
+        return (f"the trace has times in steps of {format_time(self.ns)}, and {percent(self.shared)} of the "
+                "requests have one with others: its clock, and not the load, made them come at once: not to "
+                "be believed")
 
 
 def grain(requests: list[Block], kind: str) -> Grain:
