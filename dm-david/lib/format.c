@@ -153,7 +153,7 @@ void format_pack(const struct format_super *super, void *page)
 	if (super->version == FORMAT_VERSION_ZONES) {
 		disk->zone_size = cpu_to_le64(super->zones.size);
 		disk->zone_capacity = cpu_to_le64(super->zones.capacity);
-		disk->conventional_zones = cpu_to_le32(super->zones.conventional);
+		disk->conventional_zones = cpu_to_le32((u32)super->zones.conventional);
 	}
 	disk->crc = cpu_to_le32(super_crc(page));
 }

@@ -116,7 +116,7 @@ static inline void format_asserts(void)
 struct format_zones {
 	u64 size;
 	u64 capacity;
-	u32 conventional;
+	u64 conventional;	/* zones */
 };
 
 static inline bool format_same_zones(const struct format_zones *a, const struct format_zones *b)

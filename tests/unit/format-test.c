@@ -138,6 +138,62 @@ static void a_superblock_is_read_as_it_was_written(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, format_look(supers, &seen), FORMAT_BROKEN);
 }
 
+static void begin_zoned(struct format_super *super)
+{
+	begin(super);
+	super->version = FORMAT_VERSION_ZONES;
+	super->target_sectors = 32 << 14;
+	super->zones = (struct format_zones){
+		.size = 1 << 14, .capacity = 12288, .conventional = 2,
+	};
+}
+
+static void the_zones_of_a_disk_are_read_as_they_were_written(struct kunit *test)
+{
+	struct format_super good, super, seen;
+	unsigned int i;
+
+	begin_zoned(&good);
+	memset(supers, 0, sizeof(supers));
+	format_pack(&good, supers);
+	KUNIT_ASSERT_EQ(test, format_look(supers, &seen), FORMAT_STORE);
+	KUNIT_EXPECT_EQ(test, seen.version, (u64)FORMAT_VERSION_ZONES);
+	KUNIT_EXPECT_TRUE(test, format_same_zones(&seen.zones, &good.zones));
+	/* A disk without zones has none, whatever was meant. */
+	super = good;
+	super.version = FORMAT_VERSION_PACKS;
+	format_pack(&super, supers);
+	KUNIT_ASSERT_EQ(test, format_look(supers, &seen), FORMAT_STORE);
+	KUNIT_EXPECT_EQ(test, seen.zones.size, (u64)0);
+	for (i = 0; i < 7; i++) {
+		super = good;
+		switch (i) {
+		case 0:
+			super.zones.size = 0;
+			break;
+		case 1:
+			super.zones.size = 3 << 12;
+			break;
+		case 2:
+			super.zones.size = 1ULL << 32;
+			break;
+		case 3:
+			super.zones.capacity = 0;
+			break;
+		case 4:
+			super.zones.capacity = super.zones.size + 8;
+			break;
+		case 5:
+			super.zones.capacity--;
+			break;
+		default:
+			super.target_sectors++;
+		}
+		format_pack(&super, supers);
+		KUNIT_EXPECT_EQ_MSG(test, format_look(supers, &seen), FORMAT_BROKEN, "case %u", i);
+	}
+}
+
 static void no_changed_byte_of_a_superblock_goes_unseen(struct kunit *test)
 {
 	struct format_super super, seen;
@@ -436,6 +492,7 @@ static void a_checkpoint_ahead_of_its_debt_writes_no_more_than_it_has(struct kun
 
 static struct kunit_case format_cases[] = {
 	KUNIT_CASE(a_superblock_is_read_as_it_was_written),
+	KUNIT_CASE(the_zones_of_a_disk_are_read_as_they_were_written),
 	KUNIT_CASE(no_changed_byte_of_a_superblock_goes_unseen),
 	KUNIT_CASE(a_superblock_made_to_deceive_is_refused),
 	KUNIT_CASE(every_log_has_room_for_two_checkpoints),
