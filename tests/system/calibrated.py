@@ -142,9 +142,9 @@ def calibrate(device: str, out: Path) -> str:
 
 
 def disks() -> list[str]:
-    """Only these can be calibrated: SSDs and memory have another kind."""
+    """Only these can be calibrated: SSDs and memory are of another kind, and zones are written in order."""
     texts = {name: files.find(name).read_text() for name in files.names()}
-    return [name for name, text in texts.items() if not re.search(r"^kind\b", text, re.MULTILINE)]
+    return [name for name, text in texts.items() if not re.search(r"^(kind|zone_size)\b", text, re.MULTILINE)]
 
 
 def main() -> int:

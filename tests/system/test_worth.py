@@ -21,7 +21,8 @@ TREE = Path(__file__).resolve().parents[2]
 T = {3: 3.182446, 4: 2.776445, 5: 2.570582, 6: 2.446912}
 # Nobody can vouch for these: ../shared/research/fidelity.md, section 4.
 NOT_VOUCHED = {"hgst-ultrastar-c15k600", "hitachi-ultrastar-15k450", "ibm-ultrastar-146z10", "generic-qlc",
-               "toshiba-rc100-480", "seagate-st8000as0002"}
+               "toshiba-rc100-480", "seagate-st8000as0002", "wd-ultrastar-dc-hc620-14tb",
+               "wd-ultrastar-dc-zn540-1tb"}
 
 
 def rows() -> list[dict[str, str]]:
@@ -115,7 +116,7 @@ def test_what_was_fitted_or_published_or_measured_on_another_drive_is_no_measure
     ("write random flush=1", "writes"), ("write size=1M depth=4", "writes"), ("writes=100 random", "writes"),
     ("read random depth=2", "depth"), ("write random depth=128 span=8G", "depth"),
     ("read random + read random", "depth"), ("random writes=30", "mix"),
-    ("read random + write size=1M", "mix"),
+    ("read random + write size=1M", "mix"), ("append depth=4", "writes"), ("reset filled=100", "writes"),
 ])
 def test_a_job_is_of_one_kind(words: str, kind: str) -> None:
     assert worth.kind_of(words) == kind

@@ -130,22 +130,43 @@ static char *replace_option(char *text, const char *option)
 	return result;
 }
 
-static int apply(struct profile *profile, const char *option)
+/*
+ * Some values go together, such as those of zones. So what is wrong with one may be right with the
+ * next; then nothing is said. Returns 0, or -1 after complaining.
+ */
+static int apply_all(struct profile *profile, const struct option_list *values)
 {
-	struct profile_error error;
-	char *text = print_profile(profile), *changed = text ? replace_option(text, option) : NULL;
-	int ret = -ENOMEM;
+	struct profile_error error, first;
+	const char *wrong = NULL;
+	char *text = print_profile(profile), *changed;
+	unsigned int i;
+	int ret = 0;
 
 	profile_free(profile);
-	if (changed)
-		ret = profile_parse(profile, changed, strlen(changed), &error);
-	if (ret == -EINVAL)
-		complain("%s: %s", option, error.text);
+	for (i = 0; i < values->nr && text; i++) {
+		changed = replace_option(text, values->texts[i]);
+		free(text);
+		text = changed;
+		ret = text ? profile_parse(profile, text, strlen(text), &error) : -ENOMEM;
+		if (!ret) {
+			wrong = NULL;
+			free(text);
+			text = print_profile(profile);
+			if (i + 1 < values->nr)
+				profile_free(profile);
+		} else if (ret != -EINVAL) {
+			break;
+		} else if (!wrong) {
+			wrong = values->texts[i];
+			first = error;
+		}
+	}
+	if (!text || (ret && ret != -EINVAL))
+		complain("%s: %s", values->texts[0], "out of memory");
 	else if (ret)
-		complain("%s: %s", option, "out of memory");
+		complain("%s: %s", wrong, first.text);
 	free(text);
-	free(changed);
-	return ret ? -1 : 0;
+	return ret || !text ? -1 : 0;
 }
 
 int load_profile(struct profile *profile, const char *name, const struct option_list *values)
@@ -153,7 +174,6 @@ int load_profile(struct profile *profile, const char *name, const struct option_
 	struct profile_error error;
 	size_t len;
 	char *text = load_text(name, &len);
-	unsigned int i;
 	int ret;
 
 	if (!text)
@@ -168,8 +188,5 @@ int load_profile(struct profile *profile, const char *name, const struct option_
 	free(text);
 	if (ret)
 		return -1;
-	for (i = 0; values && i < values->nr; i++)
-		if (apply(profile, values->texts[i]))
-			return -1;
-	return 0;
+	return values && values->nr ? apply_all(profile, values) : 0;
 }

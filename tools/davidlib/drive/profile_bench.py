@@ -31,6 +31,10 @@ WORDS = (
     (r"\[[A-Z][A-Za-z0-9]*\]|\bdata sheet\b", "published"),
 )
 
+# Of a disk with zones
+ZONE_WORDS = ("zone_size", "conventional_zones", "max_open_zones", "max_active_zones", "zone_capacity",
+              "zone_open_time", "zone_close_time", "zone_finish_time", "zone_reset_time")
+
 
 def _sim(*words: str, text: str = "") -> dict[str, Any]:
     done = subprocess.run(
@@ -47,9 +51,13 @@ def _options(options: list[str]) -> list[str]:
 
 
 def _flat(profile: Path) -> list[str]:
-    """The options of a shingled drive without its shingles: no closed form knows those."""
-    text = profile.read_text(encoding="utf-8")
-    return _options(["media_cache=0"] if re.search(r"^media_cache\s*=", text, re.MULTILINE) else [])
+    """The options of a shingled drive without its shingles, and of one with zones without these and without
+    the host that they need: no closed form knows them."""
+    given = re.findall(r"^(\w+)\s*=", profile.read_text(encoding="utf-8"), re.MULTILINE)
+    given += ["zone_capacity"] if "zone_size" in given else []  # it follows from that
+    zero = [name for name in dict.fromkeys(given) if name in ("media_cache", *ZONE_WORDS)]
+    host = ["host=linux-2.6.23"] if "zone_size" in given else []
+    return _options([f"{name}=0 ns" if name.endswith("_time") else f"{name}=0" for name in zero] + host)
 
 
 def _run(words: list[str], drive: dict[str, Any], rows: list[Row]) -> list[Outcome]:

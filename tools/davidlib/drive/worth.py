@@ -45,6 +45,7 @@ MEANS = {
 DRIVE, CLASS, ASSUMED = "drive", "class", "assumed"
 GRADES = {DRIVE: "measured on this drive", CLASS: "measured on its class", ASSUMED: "assumed"}
 TAIL = ("p99", "p99.9")
+WRITING = {"write", "append", "reset", "finish"}  # words of a job
 LEAST = 3  # other drives
 OLD = 0.05  # of a logarithm: the table and the model are further apart
 NOBODY = "no figure that was measured on the drive holds it"
@@ -87,7 +88,7 @@ def kind_of(words: str) -> str:
     ways, depth = set(), 0
     for part in parts:
         given = dict(word.partition("=")[::2] for word in part)
-        share = int(given.get("writes", 100 if "write" in part else 0))
+        share = int(given.get("writes", 100 if WRITING & set(part) else 0))
         ways |= {"writes"} if share == 100 else {"reads"} if not share else {"reads", "writes"}
         depth += int(given.get("depth", 1))
     if len(ways) > 1:
