@@ -12,6 +12,7 @@ import csv
 import io
 import json
 import re
+import statistics
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ MANY = (View(400, "dark"), View(2560), View(boxes.PAPER, media="print"))  # of 6
 
 @dataclass(frozen=True)
 class Asked:
-    """Variants of one group, or three file systems on a third as many drives."""
+    """Variants of one group; three file systems on a third as many drives; or two file systems over a
+    parameter of four values, on an eighth as many drives."""
 
     shape: str
     variants: int
@@ -45,6 +47,7 @@ class Asked:
         return f"{self.shape}-{self.variants}-{self.seeds}"
 
 
+SWEEP = Asked("sweep", 8, 3)
 PAGES = (
     [
         Asked("group", 2, 1),
@@ -54,9 +57,11 @@ PAGES = (
         Asked("grid", 6, 3),
         Asked("grid", 24, 10),
         Asked("grid", 60, 1),
+        SWEEP,
+        Asked("sweep", 24, 1),
     ]
     if FULL
-    else [Asked("group", 2, 1), Asked("grid", 6, 3)]
+    else [Asked("group", 2, 1), SWEEP]
 )
 
 
@@ -282,6 +287,30 @@ def test_every_number_of_a_drawing_follows_from_the_csv(made: Callable[[Asked], 
         # All requests are in some cell.
         cells = found[f"Latency over time, all requests: {variant}"]
         assert sum(cell["count"] for cell in cells) == sum(result["histograms"][-1])
+
+
+def test_curves_and_their_intervals_follow_from_the_csv(made: Callable[[Asked], Path]) -> None:
+    """Of two file systems and four sizes of a block: means and Student's intervals, from runs.csv alone."""
+    page = made(SWEEP)
+    [text] = re.findall(r'download="runs.csv" href="data:text/csv;base64,([^"]*)"', page.read_text())
+    rates: dict[tuple[str, str], list[float]] = {}
+    for row in csv.DictReader(io.StringIO(base64.b64decode(text).decode())):
+        system, _, block = row["variant"].rpartition(", ")
+        rates.setdefault((system, block), []).append(float(row["operations_per_s"]))
+    heading = f"Over block: {madeup.names(1)[0]}"
+    [curve] = [tables_of(one) for one in json.loads(data_of(page))["drawings"] if one["heading"] == heading]
+    assert len(curve) == len(rates) == 8
+    sizes = {"4K": 4096, "16K": 16384, "64K": 65536, "256K": 262144}
+    for line in curve:
+        [found] = [
+            mine
+            for (name, block), mine in rates.items()
+            if name.startswith(line["series"]) and block == line["value"]
+        ]
+        # Student's, of two degrees of freedom.
+        mean, half = statistics.mean(found), 4.30265 * statistics.stdev(found) / 3**0.5
+        assert (line["y"], line["high"], line["count"]) == (close(mean), close(mean + half), 3)
+        assert (line["low"], line["x"]) == (close(max(0, mean - half)), sizes[line["value"]])
 
 
 def tables_of(drawing: dict) -> list[dict]:

@@ -11,6 +11,7 @@ import copy
 import itertools
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -160,12 +161,34 @@ def grid(systems: int, drives: int, seeds: int, letters: int = 40) -> list[dict[
     )
 
 
+BLOCKS = ("4K", "16K", "64K", "256K")
+
+
+def sweep(systems: int, drives: int, seeds: int, letters: int = 40) -> list[dict[str, Any]]:
+    """Runs of several file systems on each of several drives, with each of four sizes of a block."""
+    return made(
+        [
+            {"file system": fs, "drive": drive, "block": block}
+            for drive in names(drives, letters)
+            for fs in names(systems, letters)
+            for block in BLOCKS
+        ],
+        seeds,
+    )
+
+
 def main() -> None:
-    """A page: of variants of one group, or of three file systems on a third as many drives."""
+    """A page: of variants of one group, of three file systems on a third as many drives, or of two over a
+    parameter."""
     from davidlib.report import export, page
 
     shape, count, seeds, path = sys.argv[1:]
-    found = variants(int(count), int(seeds)) if shape == "group" else grid(3, int(count) // 3, int(seeds))
+    shapes: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "group": lambda: variants(int(count), int(seeds)),
+        "grid": lambda: grid(3, int(count) // 3, int(seeds)),
+        "sweep": lambda: sweep(2, int(count) // 8, int(seeds)),
+    }
+    found = shapes[shape]()
     environment = {"host": "no machine", "finished": "never"}
     text = page.make("Which of these is it?", found, "operations", SPEC, environment, export.table(found))
     Path(path).write_text(text)

@@ -38,6 +38,7 @@ class Axis:
     log: bool = False
     low: float | None = None  # ends of the axis
     high: float | None = None
+    ticks: tuple[tuple[float, str], ...] = ()  # only these, so called
 
     def scale(self, **more: Any) -> alt.Scale:
         kind = {"type": "log"} if self.log else {}
@@ -50,6 +51,10 @@ class Axis:
         return textwrap.wrap(self.title, TITLE)
 
     def across(self, every: int = 70, **more: Any) -> alt.Axis:
+        if self.ticks:
+            values, words = [at for at, _ in self.ticks], [word for _, word in self.ticks]
+            called = f"{json.dumps(words)}[indexof({json.dumps(values)}, datum.value)]"
+            return alt.Axis(title=self.lines(), values=values, labelExpr=called, labelOverlap=True, **more)
         # As many as there is room for.
         return alt.Axis(
             title=self.lines(), format="~r", tickCount=alt.ExprRef(f"max(2, width / {every})"), **more

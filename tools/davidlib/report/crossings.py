@@ -68,10 +68,18 @@ def swept(runs: Runs) -> list[str]:
             if len(found) >= LEAST and None not in found.values() and name not in others]
 
 
+def drawn(runs: Runs) -> list[str]:
+    """Those of which there are curves: also what was asked, if that is one."""
+    asked = factors.asked(runs)
+    values = {factors.level_of(one, asked) for one in runs} if asked and asked not in NAMED else set()
+    alone = len(values) >= LEAST and all(number(word) is not None for word in values)
+    return [*swept(runs), *([asked] if alone else [])]
+
+
 Curve = dict[str, figures.Values]  # by the parameter's value: asked value -> seed -> figure
 
 
-def _curves(runs: Runs, parameter: str, metric: str) -> Iterator[tuple[Words, Curve]]:
+def curves(runs: Runs, parameter: str, metric: str) -> Iterator[tuple[Words, Curve]]:
     """One for each combination of all else."""
     kind, factor = figures.percentile_kind(runs, metric), factors.asked(runs)
     found: dict[tuple[tuple[str, str], ...], dict[str, Runs]] = {}
@@ -108,7 +116,7 @@ def _pairs(curve: Curve) -> Iterator[tuple[tuple[str, str], dict[str, list[float
 
 def _of_workload(runs: Runs, metric: str, workload: str) -> list[Crossing]:
     tried = [(others, parameter, names, ratios) for parameter in swept(runs)
-             for others, curve in _curves(runs, parameter, metric) for names, ratios in _pairs(curve)]
+             for others, curve in curves(runs, parameter, metric) for names, ratios in _pairs(curve)]
     count = sum(len(ratios) for _, _, _, ratios in tried)
     level = 1 - (1 - LEVEL) / max(count, 1)
     found = []

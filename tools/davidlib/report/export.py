@@ -40,10 +40,14 @@ def drawings(runs: Runs, metric: str, top: Path) -> int:
     found: list[tuple[str, charts.Drawing]] = []
     workloads = list(dict.fromkeys(one["run"]["workload"]["name"] for one in runs))
     for name, words in zip(workloads, file_words(workloads), strict=True):
-        found.append((f"{words}-comparison", plots.comparison(figures.of_workload(runs, name), metric)))
+        mine = figures.of_workload(runs, name)
+        found.append((f"{words}-comparison", plots.comparison(mine, metric)))
+        curves = plots.curves(mine, metric)
+        found += [(f"{words}-{end}", curve) for curve, end in
+                  zip(curves, file_words([one.heading for one in curves]), strict=True)]
     facets = factors.facets(runs)
-    for (_, mine), words in zip(facets, file_words([name for name, _ in facets]), strict=True):
-        found += [(f"{words}-{what}", drawing) for what, drawing in plots.of_group(mine).items()]
+    for (_, group), words in zip(facets, file_words([name for name, _ in facets]), strict=True):
+        found += [(f"{words}-{what}", drawing) for what, drawing in plots.of_group(group).items()]
     for stem, drawing in found:
         for kind in charts.FORMS:
             write_whole(top / f"{stem}.{kind}", drawing.rendered(kind))

@@ -111,7 +111,8 @@ def _drawings(runs: list[dict[str, Any]], metric: str) -> tuple[str, list[Drawin
     found: list[Drawing] = []
     facets = factors.facets(runs)
     for workload in dict.fromkeys(one["run"]["workload"]["name"] for one in runs):
-        mine = [plots.comparison(figures.of_workload(runs, workload), metric)]
+        of_it = figures.of_workload(runs, workload)
+        mine = [plots.comparison(of_it, metric), *plots.curves(of_it, metric)]
         parts.append(f"<h2>{escape(workload)}</h2>{drawn(mine, len(found), len(parts))}")
         found += mine
         for name, group in facets:

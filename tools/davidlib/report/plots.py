@@ -14,7 +14,7 @@ from ..bench import costs, samples
 from ..bench.arraywords import FAILED
 from ..bench.metrics import METRICS
 from ..workload.record import QUANTILES
-from . import charts, factors, figures, theme
+from . import charts, crossings, factors, figures, theme
 from .charts import Axis, Drawing
 
 HEAT_COLUMNS = 60
@@ -103,9 +103,7 @@ def _rows(
 
 def comparison(runs: Runs, metric: str) -> Drawing:
     """Of a workload: each variant's mean with its interval, and each seed's value, within its group."""
-    known, kind = METRICS[metric], figures.percentile_kind(runs, metric)
-    label = known.label + figures.label(runs, runs[0]["run"]["workload"]["name"], metric)
-    title = label if known.unit in label else f"{label}, {known.unit}"
+    kind, title = figures.percentile_kind(runs, metric), _named(runs, metric)
     rows: list[dict[str, Any]] = []
     groups: dict[str, list[str]] = {}
     for heading, mine in factors.facets(runs):
@@ -157,6 +155,77 @@ def comparison(runs: Runs, metric: str) -> Drawing:
         rows,
         wide=True,
     )
+
+
+WIDE = 8  # times the least value of a parameter: from then on its axis is logarithmic
+
+
+def _named(runs: Runs, metric: str) -> str:
+    """The metric of one workload, with its unit."""
+    known = METRICS[metric]
+    label = known.label + figures.label(runs, runs[0]["run"]["workload"]["name"], metric)
+    return label if known.unit in label else f"{label}, {known.unit}"
+
+
+def _parameter(name: str, words: list[str]) -> Axis:
+    """Its values as numbers, those with a unit in bytes."""
+    values = [crossings.number(word) or 0 for word in words]
+    plain = all(word.replace(".", "", 1).isdecimal() for word in words)
+    log = min(values) > 0 and max(values) >= WIDE * min(values)
+    edge = 1.1 if log else 0.05 * (max(values) - min(values))
+    ends = (min(values) / edge, max(values) * edge) if log else (min(values) - edge, max(values) + edge)
+    return Axis(f"{name}, {'1' if plain else 'B'}", log, *ends, tuple(zip(values, words, strict=True)))
+
+
+def _curve(title: str, parameter: str, where: str, curve: crossings.Curve) -> Drawing:
+    """Means over a parameter that is swept, each with its interval."""
+    rows: list[dict[str, Any]] = []
+    for word, values in curve.items():
+        for name, seeds in values.items():
+            found = figures.estimate(list(seeds.values()))
+            low, high = found.ends or (None, None)
+            rows.append({"series": name or "mean", "x": crossings.number(word), "y": found.mean, "low": low,
+                         "high": high, "count": found.count, "value": word})
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    x = _parameter(parameter, list(curve))
+    top = charts.ends([row[key] for row in rows for key in ("y", "high") if row[key] is not None])[1]
+    y = Axis(title, low=0, high=top)
+    lines = charts.lines(names, x, y, len(curve))
+    bars = charts.base().transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.6).encode(
+        x=alt.X("x:Q", scale=x.scale(), axis=x.across()), y=alt.Y("low:Q", scale=y.scale(), axis=y.up()),
+        y2="high:Q", color=charts.colour(names, told=False))
+    return Drawing(
+        f"Over {parameter}" + (f": {where}" if where else ""),
+        f"A line for each of {', '.join(names)} over {parameter}, bars are intervals of 95 % over seeds; "
+        f"{title}.",
+        alt.layer(lines, bars),
+        {"series": "of", "value": parameter, "x": x.title, "y": f"mean: {title}",
+         "low": "95 % interval from", "high": "to", "count": "seeds"},
+        rows,
+        names,
+        near=("x", "y"),
+    )
+
+
+def _of_asked(runs: Runs, parameter: str, metric: str) -> crossings.Curve:
+    """Of a parameter that is what was asked: a line for each of what else differs."""
+    whole: crossings.Curve = {}
+    for others, curve in crossings.curves(runs, parameter, metric):
+        for word, values in curve.items():
+            whole.setdefault(word, {})[", ".join(others.values())] = values[word]
+    return {word: whole[word] for word in sorted(whole, key=lambda word: crossings.number(word) or 0)}
+
+
+def curves(runs: Runs, metric: str) -> list[Drawing]:
+    """Of a workload: for each parameter that is swept one of each combination of what else differs."""
+    title, asked, found = _named(runs, metric), factors.asked(runs), []
+    for parameter in crossings.drawn(runs):
+        if parameter == asked:
+            found.append(_curve(title, parameter, "", _of_asked(runs, parameter, metric)))
+        else:
+            found += [_curve(title, parameter, ", ".join(others.values()), curve)
+                      for others, curve in crossings.curves(runs, parameter, metric)]
+    return found
 
 
 def _over_time(
