@@ -25,6 +25,7 @@
 struct held {
 	struct hlist_node node;
 	const struct request *rq;
+	bool in_part;		/* some of it has come back: its bios end without a lock */
 };
 
 struct bucket {
@@ -69,10 +70,10 @@ static bool hands_is_held(const struct page *page)
 	for (bucket = buckets; !found && bucket < buckets + ARRAY_SIZE(buckets); bucket++) {
 		if (hlist_empty(&bucket->held))
 			continue;
-		/* A request does not end while its bucket is locked. */
+		/* A request whose bios are looked at does not end while its bucket is locked. */
 		spin_lock_irqsave(&bucket->lock, flags);
 		hlist_for_each_entry(held, &bucket->held, node) {
-			found = has_page(held->rq, page);
+			found = held->in_part || has_page(held->rq, page);
 			if (found)
 				break;
 		}
@@ -181,6 +182,7 @@ static void hands_see_issue(void *unused, struct request *rq)
 	/* What it had before has ended without a word, and stays counted. */
 	if (held && !hands_find(bucket, rq)) {
 		held->rq = rq;
+		held->in_part = false;
 		hlist_add_head(&held->node, &bucket->held);
 		held = NULL;
 	}
@@ -202,10 +204,12 @@ static void hands_give_back(const struct request *rq, unsigned int bytes)
 	if (held) {
 		all = bytes >= blk_rq_bytes(rq);
 		hands_count(rq, bytes, -1);
-		if (all)
+		if (all) {
 			hlist_del(&held->node);
-		else
+		} else {
+			held->in_part = true;
 			held = NULL;
+		}
 	}
 	spin_unlock_irqrestore(&bucket->lock, flags);
 	if (!held)

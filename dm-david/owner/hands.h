@@ -13,8 +13,9 @@
  * hardware. What is counted by mistake is kept, and nothing else happens.
  *
  * Pages are counted in slots by their address, in bytes. If a page's slot is not empty, the
- * requests under way are looked through for it. A request that there is no memory to remember stays
- * counted permanently, and from then on the slots decide.
+ * requests under way are looked through for it. While one of them has come back in part the slots
+ * decide: its bios may be gone. A request that there is no memory to remember stays counted
+ * permanently, and the slots decide from then on.
  */
 #ifndef DM_DAVID_HANDS_H
 #define DM_DAVID_HANDS_H
