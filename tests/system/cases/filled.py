@@ -201,7 +201,7 @@ def ask_for_moves(name: str, asked: Connection, stops: Callable[[], bool]) -> No
     asked.send((times, most))
 
 
-@case(cpus=True)
+@case(cpus=True, seldom=True)
 def figures_do_not_count_what_an_ssd_is_told_of_while_it_is_told() -> None:
     """The map collects then, which is none of the figures: whoever asks meanwhile must not see it."""
     drive, size = profile("flash"), GIB
