@@ -96,16 +96,24 @@ def remove(args: argparse.Namespace) -> int:
     return 0
 
 
+def describe(name: str) -> dict[str, Any]:
+    """As `fault list --json` prints it: the drive's age, its faults by number, runs that were moved."""
+    listed = _listed(name)
+    found = items(listed["faults"])
+    return {
+        "age_ns": int(listed["age"].removesuffix("ns")),
+        "faults": [item for item in found if item["kind"] not in PAST],
+        "moved": [item["sectors"] for item in found if item["kind"] == "moved"],
+    }
+
+
 def show(args: argparse.Namespace) -> int:
     need_root("fault")
     need_disk(args.name)
-    listed = _listed(args.name)
-    found = items(listed["faults"])
-    faults = [item for item in found if item["kind"] not in PAST]
-    moved = [item["sectors"] for item in found if item["kind"] == "moved"]
-    age = int(listed["age"].removesuffix("ns"))
+    said = describe(args.name)
+    age, faults, moved = said["age_ns"], said["faults"], said["moved"]
     if args.json:
-        print(json.dumps({"age_ns": age, "faults": faults, "moved": moved}, indent=2))
+        print(json.dumps(said, indent=2))
         return 0
     print(f"age {age / 1e9:.3f} s")
     for number, item in enumerate(faults):

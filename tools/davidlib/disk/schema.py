@@ -48,6 +48,10 @@ def words_of(meaning: str) -> Schema:
     return {"type": "object", "description": meaning, "additionalProperties": {"type": "string"}}
 
 
+def by_name(meaning: str, items: Schema) -> Schema:
+    return {"type": "object", "description": meaning, "minProperties": 1, "additionalProperties": items}
+
+
 TEXT, TRUTH, COUNT, NUMBER = "string", "boolean", "integer", "number"
 MAYBE = ["integer", "null"]
 BYTES = "in bytes"
@@ -92,6 +96,42 @@ WRITTEN: dict[str, Schema] = {
             "type": "object", "description": "all, by name, with their units, as a profile has them",
             "additionalProperties": {"oneOf": [{"type": TEXT}, {"type": "array", "items": {"type": TEXT}}]},
         },
+    }),
+    "profile worth": by_name("by profile: who has measured such a drive", thing("what a profile is worth", {
+        "class": one(TEXT, "of drives; empty if it is of none"),
+        "doubt": one(TEXT, "why nobody vouches for the profile; empty if somebody does"),
+        "kinds": WORTH,
+    })),
+    "fault presets": by_name("by preset: how drives were seen to fail", thing("a preset", {
+        "says": one(TEXT, "what happens"),
+        "faults": one(TEXT, "the faults, as create and david-sim take them"),
+        "source": one(TEXT, "who published it"),
+        "common": one(TEXT, "how many drives it befalls"),
+        "assumed": one(TEXT, "what nobody published"),
+    })),
+    "fault list": thing("what fails of a disk's drive", {
+        "age_ns": one(COUNT, "of the drive, in ns"),
+        "faults": many("by number, from 0 on: the kind, and its words as the table line has them", {
+            "type": "object", "required": ["kind"], "additionalProperties": {"type": TEXT},
+        }),
+        "moved": many("runs of sectors that were moved to spare blocks", one(TEXT, "FIRST-LAST")),
+    }),
+    "classify": thing("which blocks of an image are metadata", {
+        "volumes": many("one a file system", thing("a file system", {
+            "type": {"enum": ["ext", "btrfs", "xfs"]},
+            "start_sector": one(COUNT, "where it begins, in sectors of 512 bytes"),
+            "block_size": one(COUNT, BYTES),
+            "blocks": one(COUNT, "of it, in its blocks"),
+            "metadata": one(COUNT, "blocks of it"),
+            "errors": one(COUNT, "parts that made no sense and were left out"),
+            "bigalloc": one(TRUTH, "does a bit of ext's bitmaps stand for several blocks?"),
+            "count": {"type": "object", "description": "blocks by kind, such as inode-table",
+                      "additionalProperties": one(COUNT, "blocks")},
+            "ranges": many("of metadata; none with --summary", {
+                "type": "array", "description": "first block, how many, kind", "minItems": 3, "maxItems": 3,
+                "items": [one(COUNT, "block"), one(COUNT, "blocks"), one(TEXT, "kind")],
+            }),
+        })),
     }),
     "info": thing("what a disk is", {
         "name": one(TEXT, "of the device"),
