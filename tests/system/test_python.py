@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """`import dm_david`: of the tree, as pip and as `make install` lay it out; it says what the commands say.
 
-No lab.
+No lab of pytest's: those that are seldom start one by Lab and bench() themselves.
 """
 
 from __future__ import annotations
@@ -118,6 +118,55 @@ def test_as_pip_installs_it_it_finds_david_sim_in_path_or_says_so(tmp_path: Path
     assert "dm" in done.stderr and "there is no david-sim in PATH: pip installs none" in done.stderr
     done = asked("-c", "import dm_david; dm_david.bench('q.toml')", where=place)
     assert "bench: the labs need dm-david's source tree" in done.stderr
+
+
+@pytest.mark.seldom
+def test_a_labs_status_and_output_are_the_callers(capfd: pytest.CaptureFixture[str]) -> None:
+    lab = dm_david.Lab(memory="512M", virtual_time=True)
+    found = lab.run("sh", "-c", "echo it is $(uname -r | cut -c1-4); grep -c ^dm_david /proc/modules; exit 7")
+    assert found == dm_david.LabResult(7, [])
+    assert capfd.readouterr().out.splitlines() == ["it is 6.12", "1"]
+
+
+@pytest.mark.seldom
+def test_a_command_that_is_not_done_in_time_and_a_lab_that_is_not_there() -> None:
+    assert dm_david.Lab(memory="512M", timeout=15).run("sleep", "1000").status == 124
+    with pytest.raises(dm_david.Error, match="linux-source-9.99, which is not installed"):
+        dm_david.Lab(kernel="9.99").run("true")
+
+
+QUESTION = """
+question = "what does mail come to?"
+repeats = 1
+fail-if = "operations < 1000000"
+[disk]
+profile = "hitachi-hds721010kla330"
+size = "64G"
+[[filesystem]]
+type = "ext4"
+[[workload]]
+kind = "varmail"
+operations = 50
+"""
+
+
+@pytest.mark.seldom
+def test_a_question_is_answered_and_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+    """The threshold is one that no disk meets: planted."""
+    question, result = tmp_path / "q.toml", tmp_path / "mail.result"
+    question.write_text(QUESTION)
+    found = dm_david.bench(question, result, workers=1)
+    assert (found.status, found.believable, found.missed) == (3, True, True)
+    assert found.page == result / "report.html" and found.page.stat().st_size > 10**5
+    [row] = found.rows
+    assert row == json.loads((result / "results.json").read_text())[0]
+    assert row["operations"] == 50 and 50 / row["seconds"] == pytest.approx(row["operations_per_s"], rel=1e-6)
+    [run] = (result / "runs").glob("*.json")
+    before = run.stat().st_mtime_ns
+    assert dm_david.bench(question, result, workers=1).rows == [row]
+    assert run.stat().st_mtime_ns == before
+    with pytest.raises(dm_david.Error, match=r"none\.toml: No such file"):
+        dm_david.bench(tmp_path / "none.toml")
 
 
 def test_pip_installs_what_its_modules_import_and_no_more() -> None:

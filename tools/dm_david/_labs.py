@@ -83,7 +83,7 @@ class Answer:
 
 def bench(question: str | Path, output: str | Path | None = None, workers: int = 0) -> Answer:
     """Run what a question (a TOML file) asks for, and make its page, as `david bench` does, in a process of
-    its own: that has Dask and matplotlib in an environment of its own. Runs that are there are not run again.
+    its own: that has Dask and Altair in an environment of its own. Runs that are there are not run again.
 
     output     directory of the results; None: beside you, by the question's name
     workers    runs at a time; 0: one a CPU
