@@ -18,10 +18,12 @@ from pathlib import Path
 import pytest
 
 from davidlib import build
+from davidlib.source import tracked
 from helpers.davidtool import program
 
 TREE = Path(__file__).resolve().parents[2]
-DOCUMENTS = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
+DOCUMENTS = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md")),
+             *(TREE / name for name in tracked(TREE) if name.name == "WHY.md")]
 PROGRAMS = ("david-sim", "david-store", "david-classify")
 COMMAND = re.compile(rf"(?<![\w/.-])(?:tools/)?(david|(?:build/)?(?:{'|'.join(PROGRAMS)})) (?=[a-z])")
 INLINE = re.compile(r"`([^`]+)`")
