@@ -102,11 +102,13 @@ def test_a_member_s_faults_are_a_dimension_too() -> None:
         (DISK + 'array-state = "failed=1+2"\narray = "5 members=3"\n' + WORK, "3: .*bears 1 failed"),
         (DISK + 'array-state = "failed=1"\narray = "0 members=3"\n' + WORK, "3: .*bears no failed"),
         (DISK + 'array-state = "failed=1+1"\narray = "6 members=4"\n' + WORK, "3: .*a member is there twice"),
-        (DISK + 'array-state = ["failed=1", "failed=01"]\narray = "6 members=4"\n' + WORK, "3: .*there twice"),
+        (DISK + 'array-state = ["failed=1", "failed=01"]\narray = "6 members=4"\n' + WORK,
+         "3: .*there twice"),
         (DISK + WORK + SLOW + "member = 0\n", "a.toml:.*: member: there is no array"),
         (DISK + WORK + "[[faults]]\nmember = 0\n", "member = 0: of an array the member that fails"),
         (DISK + 'array = "5 members=3"\n' + WORK + SLOW, "of an array one member fails; write which"),
-        (DISK + 'array = "5 members=3"\n' + WORK + SLOW + "member = 3\n", "member = 3: RAID-5 of 3 has members"),
+        (DISK + 'array = "5 members=3"\n' + WORK + SLOW + "member = 3\n",
+         "member = 3: RAID-5 of 3 has members"),
         (DISK + 'array = "5 members=3"\narray-state = "failed=1"\n' + WORK + SLOW + "member = 1\n",
          "member = 1: by array-state = 'failed=1' it has failed already"),
     ],
@@ -139,7 +141,8 @@ def test_an_array_that_is_not_as_it_was_asked_for_is_said() -> None:
     assert testbed.array_wrong(failed, said(0, "idle", 0))
     assert not testbed.array_wrong(failed | {"faults": {}}, said(2, "idle", 0))
     # What the others give is not lost, as long as enough of them are there.
-    assert [testbed.is_mended(failed, said(missing, "idle", 0)) for missing in (0, 1, 2)] == [True, True, False]
+    mended = [testbed.is_mended(failed, said(missing, "idle", 0)) for missing in (0, 1, 2)]
+    assert mended == [True, True, False]
     assert not testbed.is_mended({}, None)
     assert not testbed.is_mended({"array": failed["array"] | {"level": "0"}}, said(0, "", 0))
 

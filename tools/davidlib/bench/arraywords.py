@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An array in a question, in the words of david-sim: "6 members=12 chunk=128K". md makes it of fake disks. And
-its state: "failed=3+7", "rebuilding=3".
+"""An array in a question, in the words of david-sim: "6 members=12 chunk=128K". md makes it of fake disks.
+And its state: "failed=3+7", "rebuilding=3".
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Array:
 
 @dataclass(frozen=True)
 class State:
-    """Members that have failed before anything is written; or that were, and are rebuilt while it is measured."""
+    """Members that failed before anything was written; they may be rebuilt while the array is measured."""
 
     kind: str
     members: tuple[int, ...]

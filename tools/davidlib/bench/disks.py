@@ -157,8 +157,8 @@ def _text(profile: str) -> str:
 
 
 def read(table: Table, base: Path) -> Iterator[Disk]:
-    """All of them. What an SSD has had before is no dimension of a disk that rotates, and no state is one of a
-    single disk."""
+    """All of them. What an SSD has had before is no dimension of a disk that rotates, nor a state of a single
+    disk."""
     profiles, conditions = _profiles(table, base), _preconditions(table)
     sizes, arrays = _sizes(table), _arrays(table)
     states, options, ages = _states(table, arrays), _options(table), _ages(table, base)

@@ -301,8 +301,8 @@ def _short_stroke(seen: Seen) -> Iterator[Doubt]:
 
 
 def _failed(seen: Seen) -> Iterator[Doubt]:
-    """Programs need not notice: a file system writes later, and a program may go on after an error. Of an array
-    that bears it nothing is lost."""
+    """Programs need not notice: a file system writes later, and a program may go on after an error. Of an
+    array that bears it nothing is lost."""
     share = failed_by_drive(seen.part) / max(requests_of(seen.part), 1)
     if share >= LEAST and not seen.mended:
         yield _doubt("failed", share, f"{100 * share:.0f} % of the disk's requests failed, and operations "
