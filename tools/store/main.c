@@ -38,7 +38,8 @@ static void info(const struct opened *o)
 		printf("ranges_packed %" PRIu64 "\nblocks_packed %" PRIu64 "\n",
 		       o->table.ranges[RT_PACKED], o->table.blocks[RT_PACKED]);
 	if (s->zones.size)
-		printf("zone_size %" PRIu64 "\nzone_capacity %" PRIu64 "\nconventional_zones %" PRIu64 "\n",
+		printf("zone_size %" PRIu64 "\nzone_capacity %" PRIu64 "\n"
+		       "conventional_zones %" PRIu64 "\n",
 		       s->zones.size, s->zones.capacity, s->zones.conventional);
 	print_rules(o);
 }

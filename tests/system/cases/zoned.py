@@ -12,10 +12,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from cases import case
-from helpers import raw
-from helpers.guest import Failed, dm, loop_disk, mapped, ram_disk, remove, run, say
+from helpers import raw, writelog
+from helpers.guest import SCRATCH, Failed, dm, loop_disk, mapped, ram_disk, remove, run, say
 from helpers.planted import must_fail, planted
 from helpers.units import FULL, KIB, MIB
+from helpers.zoned import FULL as FULL_ZONE
 from helpers.zoned import (
     CONVENTIONAL,
     Shape,
@@ -30,7 +31,7 @@ from helpers.zoned import (
 
 # What the kernel says of commands that null_blk refuses.
 JUDGE = "I/O error, dev judge"
-COMMANDS = 100_000 if FULL else 6_000
+COMMANDS = 100_000 if FULL else 4_000
 # Errors of a command, by what the zones' rules know.
 KNOWN = {0: "done", errno.EIO: "invalid", errno.ETOOMANYREFS: "open", errno.EOVERFLOW: "active"}
 
@@ -190,6 +191,119 @@ def zones_are_those_of_null_blk_after_each_command_and_stay_when_the_disk_is_mad
     say(f"zoned: {answers}")
 
 
+class ZoneLife:
+    """Random commands to a disk's zones, with all that each zone has had, and after which flush."""
+
+    def __init__(self, fd: int, shape: Shape, seed: int) -> None:
+        self.fd, self.shape, self.rng = fd, shape, random.Random(seed)
+        self.flushes = self.number = 0
+        self.most = (shape.capacity or shape.size) * MIB // shape.block
+        # By zone: the flushes before, and the number that each block has had; 0 is zeros.
+        self.had: list[list[tuple[int, list[int]]]] = [[(-1, [])] for _ in range(shape.zones)]
+
+    def step(self) -> None:
+        zone, what = self.rng.randrange(self.shape.zones), self.rng.random()
+        had = self.had[zone][-1][1]
+        sectors = self.shape.size * MIB >> 9
+        if what < 0.12:
+            manage(self.fd, "reset", zone * sectors, sectors)
+            had = []
+        elif what < 0.15:
+            manage(self.fd, "finish", zone * sectors, sectors)
+            had = had + [0] * (self.most - len(had))
+        elif len(had) < self.most:
+            blocks = min(self.rng.choice((1, 2, 5, 9)), self.most - len(had))
+            more = list(range(self.number + 1, self.number + 1 + blocks))
+            self.number += blocks
+            data = b"".join(map(content, more))
+            raw.write(self.fd, data, zone * self.shape.size * MIB + len(had) * self.shape.block)
+            had = had + more
+        self.had[zone].append((self.flushes, had))
+
+    def run(self, flushes: int) -> None:
+        while self.flushes < flushes:
+            for _ in range(self.rng.choice((0, 1, 3, 10))):
+                self.step()
+            os.fsync(self.fd)
+            writelog.mark("recorded", str(self.flushes))
+            self.flushes += 1
+
+    def wrong(self, fd: int, flushed: int) -> str:
+        """What no drive has after that flush (-1: none) and before the next."""
+        zones = zones_of(raw_report(fd, self.shape.zones))
+        for number, zone in enumerate(zones):
+            had = self.had[number]
+            base = max(i for i, (when, _) in enumerate(had) if when <= flushed)
+            some = [blocks for when, blocks in had[base:] if when <= flushed + 1]
+            data = raw.read(fd, self.shape.size * MIB, zone.start << 9)
+            blocks = (zone.wp - zone.start) * 512 // self.shape.block if zone.cond != FULL_ZONE else self.most
+            size = self.shape.block
+            if any(data[blocks * size :]):
+                return f"zone {number} has something behind its pointer, {blocks} blocks"
+            found = [data[i * size : (i + 1) * size] for i in range(blocks)]
+            # A request that was cut off has left a part, from its beginning on.
+            pairs = [(some[0], some[0]), *zip(some, some[1:], strict=False)]
+            if not any(
+                len(found) == len(after) or len(before) <= len(found) <= len(after)
+                for before, after in pairs
+                if found == list(map(content, after[: len(found)]))
+            ):
+                may = sorted({len(blocks) for blocks in some})
+                return f"zone {number} has {blocks} blocks after flush {flushed}, and may have {may}"
+        return ""
+
+
+def content(number: int) -> bytes:
+    """What the write of that number leaves in a block: every third a repeated word, 0 zeros."""
+    word = number.to_bytes(8, "little")
+    return word * 512 if number % 3 == 0 else word + random.Random(number).randbytes(4088)
+
+
+def cut_zones(flushes: int, cuts: int, seed: int) -> None:
+    rng = random.Random(seed)
+    shape = Shape(zones=8, size=1)
+    size = 16 * MIB
+    with ExitStack() as stack:
+        null = stack.enter_context(null_zoned("zones", shape))
+        log = stack.enter_context(writelog.log_disk(512 * MIB if FULL else 128 * MIB))
+        with (
+            loop_disk(size) as dev,
+            writelog.recorded("recorded", dev, log) as backing,
+            mapped("zd", line(shape, backing, null, "classify=keep", "store=format")) as disk,
+            raw.opened(disk) as fd,
+        ):
+            writelog.mark("recorded", "-1")
+            life = ZoneLife(fd, shape, seed)
+            life.run(flushes)
+        found = list(writelog.entries(log))
+        places = writelog.places(found, writelog.first_mark(found), cuts, rng)
+        dev = stack.enter_context(loop_disk(size))
+        base = stack.enter_context(open(SCRATCH / "zonebase", "w+b"))
+        stack.callback((SCRATCH / "zonebase").unlink)
+        base.truncate(size)
+        for cut in writelog.cuts(base, found, places):
+            image = os.pread(base.fileno(), size, 0)
+            with raw.opened(dev, os.O_RDWR) as fd:
+                os.pwrite(fd, image, 0)
+                writelog.left_at(fd, found, cut, rng)
+                os.fsync(fd)
+            with mapped("zd", line(shape, dev, null, "classify=keep")) as disk, raw.opened(disk) as fd:
+                wrong = life.wrong(fd, cut.marked)
+            if wrong:
+                raise Failed(f"cut behind entry {cut.place} of {len(found)}: {wrong}")
+
+
+@case
+def after_a_power_cut_each_zone_has_what_was_flushed_and_nothing_behind_its_pointer() -> None:
+    cut_zones(600 if FULL else 30, 1000 if FULL else 15, 40)
+
+
+@case(planted=True)
+def a_flush_that_does_not_wait_is_found_in_zones() -> None:
+    with planted("late"), must_fail():
+        cut_zones(60, 60, 40)
+
+
 @case(planted=True, complaints=JUDGE)
 def a_reset_that_drops_too_little_is_found() -> None:
     with planted("unreset"), must_fail():
@@ -271,7 +385,7 @@ def a_write_that_fails_leaves_the_pointer_behind_what_is_stored() -> None:
             raw.write(fd, rng.randbytes(64 * KIB), 0)
 
 
-@case
+@case(seldom=True)
 def fio_and_blkzone_find_a_zoned_disk() -> None:
     shape = Shape(zones=32, size=8, capacity=6, conventional=2, max_open=4, max_active=6)
     with loop_disk(256 * MIB) as backing, zoned_disk("zd", shape, backing, "classify=keep") as disk:
