@@ -476,7 +476,7 @@ static __always_inline struct part part_of(const struct ftl *ftl, u32 group, u64
  * @part of @group is written: a page by itself, or not, as @flags say. Returns whether the group's
  * page in the map is in it; if there is none, the group is as this write was.
  */
-static bool group_touch(struct ftl *ftl, u32 group, struct part part, u32 flags)
+static __always_inline bool group_touch(struct ftl *ftl, u32 group, struct part part, u32 flags)
 {
 	ftl->written[group] |= eighths_touched(ftl, part.from, part.to);
 	if (!part.sampled && is_none(ftl->map[group]))
@@ -551,10 +551,6 @@ bool ftl_write(struct ftl *ftl, u64 first, u32 nr)
 	u32 flags = nr * FTL_PAGE * 512 < ftl->profile->flash_page ? SCATTERED : 0;
 	u32 group;
 
-	if (unlikely(ftl->zone_ends)) {
-		zones_fill(ftl, first, nr);
-		return false;
-	}
 	for (group = first >> ftl->shift; group <= last >> ftl->shift; group++) {
 		if (group_touch(ftl, group, part_of(ftl, group, first, last), flags))
 			(slc ? write_to_slc : write_one)(ftl, group, flags);

@@ -54,7 +54,10 @@ u32 ftl_shift(const struct ftl *ftl);
 u64 ftl_block_pages(const struct ftl *ftl);	/* not sampled */
 const struct ftl_figures *ftl_figures(const struct ftl *ftl);
 
-/* Pages [first, first + nr), which lie on the drive. Returns whether the SLC cache takes them. */
+/*
+ * Pages [first, first + nr), which lie on the drive. Returns whether the SLC cache takes them. Not
+ * of a drive with zones.
+ */
 bool ftl_write(struct ftl *ftl, u64 first, u32 nr);
 
 /*

@@ -100,10 +100,11 @@ static u64 command_latency(const struct solid *solid, const struct solid_command
 	}
 }
 
-static u64 command_time(const struct profile *profile, const struct solid_command *command)
+static __always_inline u64 command_time(const struct profile *profile,
+					const struct solid_command *command)
 {
-	if (unlikely(command->flags & DISK_APPEND) && profile->append_command_time &&
-	    !MODEL_PLANTED(append))
+	if (command->op == DISK_WRITE && unlikely(command->flags & DISK_APPEND) &&
+	    profile->append_command_time && !MODEL_PLANTED(append))
 		return profile->append_command_time;
 	if (command->op == DISK_WRITE && profile->write_command_time)
 		return profile->write_command_time;

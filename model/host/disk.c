@@ -373,6 +373,24 @@ static inline void zoned_before(struct disk *disk, u64 now)
 		zoned_run_to(disk, now);
 }
 
+/* Out of line: who has no zones saves no registers for these. */
+static noinline bool zoned_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op,
+				 u64 now)
+{
+	zoned_run_to(disk, now);
+	return disk->nvme ? nvme_enter(disk->nvme, who, op, now) :
+			    blk_mq_enter(disk->mq, who, op, now);
+}
+
+static noinline bool zoned_merges(struct disk *disk, const struct disk_request *request, u64 now)
+{
+	zoned_run_to(disk, now);
+	/* A write that waits for its zone needs no room in the queue. */
+	if (zone_plugs_take(disk->plugs, request))
+		return zone_plugs_waits(disk->plugs, request);
+	return disk->mq && blk_mq_merges(disk->mq, request, now);
+}
+
 /* The callers' side */
 
 static bool is_batching(const struct disk *disk, const struct disk_submitter *who,
@@ -418,7 +436,8 @@ static bool let_in(struct disk *disk, struct disk_submitter *who, unsigned int d
 
 bool disk_enter(struct disk *disk, struct disk_submitter *who, enum disk_op op, u64 now)
 {
-	zoned_before(disk, now);
+	if (unlikely(disk->plugs))
+		return zoned_enter(disk, who, op, now);
 	if (disk->nvme)
 		return nvme_enter(disk->nvme, who, op, now);
 	if (disk->mq)
@@ -484,12 +503,8 @@ void disk_woken(struct disk *disk, struct disk_submitter *who, enum disk_op op, 
 
 bool disk_merges(struct disk *disk, const struct disk_request *request, u64 now)
 {
-	if (unlikely(disk->plugs)) {
-		zoned_run_to(disk, now);
-		/* A write that waits for its zone needs no room in the queue. */
-		if (zone_plugs_take(disk->plugs, request))
-			return zone_plugs_waits(disk->plugs, request);
-	}
+	if (unlikely(disk->plugs))
+		return zoned_merges(disk, request, now);
 	return disk->mq && blk_mq_merges(disk->mq, request, now);
 }
 

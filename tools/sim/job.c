@@ -905,11 +905,10 @@ static void serve_untimed(struct run *run)
 			return;
 		request->arrival = run->now;
 		request->completion = run->now;
-		if (request->op == DISK_WRITE)
+		if (run->zones)
+			zonejob_untimed(run->zones, run->flash, request);
+		else if (request->op == DISK_WRITE)
 			ftl_write(run->flash, request->sector / FTL_PAGE, pages_of(request));
-		else if (request->op == DISK_ZONE_RESET)
-			ftl_trim(run->flash, request->sector / FTL_PAGE,
-				 run->parts[slot->part].job->zone_size / FTL_PAGE);
 		complete(run, request);
 	}
 }

@@ -204,6 +204,15 @@ bool zonejob_next(struct zone_part *part, struct zones *zones, u32 stream, u64 *
 	return true;
 }
 
+void zonejob_untimed(const struct zones *zones, struct ftl *flash,
+		     const struct disk_request *request)
+{
+	u32 zone = zones_number(zones, request->sector);
+
+	if (zones_sequential(zones, request->sector) && request->op != DISK_READ)
+		ftl_zone_set(flash, zone, written_of(zones, zone));
+}
+
 void zonejob_ended(struct zone_part *part, u32 stream, const struct disk_request *request)
 {
 	part->streams[stream].under_way--;

@@ -47,6 +47,10 @@ int zonejob_begin(struct zone_part *part, const struct job_part *job, const stru
 bool zonejob_next(struct zone_part *part, struct zones *zones, u32 stream, u64 *rnd,
 		  struct disk_request *request, const char **refused);
 
+/* @flash has what @request leaves of its zone, at once. */
+void zonejob_untimed(const struct zones *zones, struct ftl *flash,
+		     const struct disk_request *request);
+
 /* @request of @stream has ended. */
 void zonejob_ended(struct zone_part *part, u32 stream, const struct disk_request *request);
 
