@@ -14,6 +14,7 @@ import json
 import re
 import statistics
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -220,9 +221,9 @@ def test_a_page_is_printed_whole(made: Callable[[Asked], Path], browser: Browser
     ).stdout
     # The last drawing was never in sight.
     last = browser.evaluate("[...document.querySelectorAll('figure h3')].at(-1).textContent")
-    assert " ".join(last.split()[:4]) in text and text.count("time, s") >= 6 and "share of them, %" in text, (
-        text
-    )
+    assert (
+        " ".join(last.split()[:4]) in text and text.count("time, s") >= 6 and "share of them, %" in text
+    ), text
 
 
 def samples_of(result: dict) -> list[dict[str, float]]:
@@ -311,6 +312,74 @@ def test_curves_and_their_intervals_follow_from_the_csv(made: Callable[[Asked], 
         mean, half = statistics.mean(found), 4.30265 * statistics.stdev(found) / 3**0.5
         assert (line["y"], line["high"], line["count"]) == (close(mean), close(mean + half), 3)
         assert (line["low"], line["x"]) == (close(max(0, mean - half)), sizes[line["value"]])
+
+
+@pytest.fixture(scope="module")
+def choice(made: Callable, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, Path]:
+    """What david choose says of two drives, and its page."""
+    found = tmp_path_factory.mktemp("choice") / "choice.json"
+    profiles = [TREE / "tests/system/profiles" / f"{name}.profile" for name in ("plain", "quick")]
+    words = [
+        "--iops",
+        "150",
+        "--p99",
+        "80ms",
+        "--capacity",
+        "1G",
+        "--read-share",
+        "100",
+        "--most",
+        "4",
+        "--json",
+    ]
+    david = [sys.executable, TREE / "tools/david"]
+    named = [word for profile in profiles for word in ("--profile", profile)]
+    found.write_text(
+        subprocess.run([*david, "choose", *words, *named], capture_output=True, text=True).stdout
+    )
+    done = subprocess.run([*david, "report", found], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(found.read_text()), found.with_suffix(".html")
+
+
+def test_the_planners_page_has_nothing_cut(choice: tuple[dict, Path], browser: Browser) -> None:
+    assert not boxes.wrong(browser, choice[1], boxes.EVERY if FULL else DAILY)
+
+
+def test_the_planners_page_follows_from_the_answer(choice: tuple[dict, Path]) -> None:
+    """Its table, its drawings and its CSV, from what david choose printed."""
+    said, page = choice
+    drawings = {one["heading"]: tables_of(one) for one in json.loads(data_of(page))["drawings"]}
+    right_limits: dict[tuple[str, str], float] = {}
+    right_points, lines = set(), 0
+    for one in said["choices"]:
+        lines += sum(len(tried["points"]) for tried in (*one["tried"], *one["degraded"]))
+        if one["verdict"] != "fits":
+            continue
+        best = one["tried"][-1]
+        name = one["profile"] + (f", {one['level']} of {best['members']}" if one["level"] != "none" else "")
+        for tried in (best, *one["degraded"]):
+            series = f"{tried['failed']} failed" if tried["failed"] else "all members"
+            rates = [point["per_s"] for point in tried["points"] if point["p99_us"] <= 80e3]
+            if rates:
+                right_limits[name, series] = max(rates) / 150
+        right_points |= {
+            (name, point["depth"], point["per_s"], point["p99_us"]) for point in best["points"]
+        }
+    limits = {(row["name"], row["series"]): row["value"] for row in drawings["How far the limit is"]}
+    assert limits == pytest.approx(right_limits, rel=1e-5) and limits
+    drawn = {
+        (row["series"], row["depth"], row["x"], round(1e3 * row["y"], 3))
+        for row in drawings["p99 over the rate"]
+    }
+    assert drawn == {(*point[:3], round(point[3], 3)) for point in right_points}
+    text = page.read_text()
+    [table] = re.findall(r'download="choose.csv" href="data:text/csv;base64,([^"]*)"', text)
+    assert len(list(csv.DictReader(io.StringIO(base64.b64decode(table).decode())))) == lines > 0
+    fits = sum(one["verdict"] == "fits" for one in said["choices"])
+    assert (
+        f"{fits} of {len(said['choices'])} drives in levels fit, {fits} of them" in text
+    )  # nobody vouches
 
 
 def tables_of(drawing: dict) -> list[dict]:

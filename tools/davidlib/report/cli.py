@@ -66,8 +66,25 @@ def compared(args: argparse.Namespace) -> int:
     return NOT_BELIEVABLE if not believable else MISSED if worse else 0
 
 
+def _choice(args: argparse.Namespace, path: Path) -> int:
+    """Of what david choose printed."""
+    if args.new or args.files or args.tolerance or args.metric:
+        raise UserError("report: of david choose's JSON there is a page, and nothing else: --output alone")
+    prepare.become()
+    # Not before: it needs what is not in Debian's Python.
+    from . import planner
+
+    found = planner.load(path)
+    output = Path(args.output or path.with_suffix(".html"))
+    write_whole(output, planner.make(found))
+    print(f"{planner.verdict(found)}\n{output}: {len(found['choices'])} drives in levels")
+    return planner.status(found)
+
+
 def report(args: argparse.Namespace) -> int:
     top = Path(args.result)
+    if top.is_file():
+        return _choice(args, top)
     if args.rest:
         raise UserError("report: --rest is about `bench paper`")
     if args.new:
@@ -124,16 +141,17 @@ def add_parser(sub: Commands) -> argparse.ArgumentParser:
         help="make a page of a bench's results: answer, plots, tables; or compare two results",
         description="Make one HTML file of what 'david bench' left in a directory. It needs no network. "
         "With two directories, say what has changed from the first to the second, seed by seed; the exit "
-        "status is 3 if something got worse.",
+        "status is 3 if something got worse. Of what 'david choose --json' printed, make a page, too.",
         epilog=f"example:\n  {DAVID} report mail.result --files plots\n"
         f"  {DAVID} report before.result after.result --tolerance 5%%",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("result", metavar="RESULT", help="the directory of results")
+    parser.add_argument("result", metavar="RESULT", help="the directory of results; or david choose's JSON")
     parser.add_argument("new", metavar="NEW", nargs="?", help="compare with this one, which is newer")
     parser.add_argument("--tolerance", type=_share, default=0.0, metavar="PERCENT",
                         help="with NEW: changes of so much are none (default 0%%)")
-    parser.add_argument("--output", "-o", metavar="FILE", help="the page (default: RESULT/report.html)")
+    parser.add_argument("--output", "-o", metavar="FILE",
+                        help="the page (default: RESULT/report.html, beside a file FILE.html)")
     parser.add_argument("--files", metavar="DIR",
                         help="drawings as SVG, PNG, PDF and CSV, the answer as CSV, Markdown and LaTeX, "
                              "runs as CSV; of `bench paper`: PAPER.md")
