@@ -280,6 +280,25 @@ OF_ITS_OWN = {
     # --method chooses the program. `david trace causal` asks for --hold, and a test for --look.
     ("trace", "record"): ({"--help", "--method"}, {"--hold", "--look"}),
 }
+LINK = re.compile(r"\[[^]]*\]\(([^)\s#]+)")
+
+
+def lost_links(top: Path) -> list[str]:
+    """Links of the documents below this directory that lead to no file there."""
+    return [f"{path.relative_to(top)}: {link}" for path in sorted(top.rglob("*.md"))
+            for link in LINK.findall(path.read_text())
+            if "://" not in link and not (path.parent / link).exists()]
+
+
+def test_links_of_installed_documents_lead_to_installed_files(root: Path, tmp_path: Path) -> None:
+    """Planted: without one table of results its link is found."""
+    [top] = root.rglob("share/doc/dm-david")
+    assert len(list(top.rglob("*.md"))) > 25 and lost_links(top) == []
+    copy = shutil.copytree(top, tmp_path / "doc")
+    (copy / "docs/results/fuzzing.csv").unlink()
+    assert lost_links(copy) == ["docs/MEASURED.md: results/fuzzing.csv"]
+
+
 DOCUMENTS = {"compile": "REPLAY.md", "replay": "REPLAY.md", "trace": "TRACE.md"}
 
 
