@@ -385,7 +385,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land all help module sim programs install install-tools install-module uninstall deb dist packages-test demo check bench validate worth goals physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
+.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test demo check bench validate worth goals physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: attack attack-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
