@@ -350,6 +350,7 @@ def test_an_array_is_valid_only_if_each_disk_is_and_one_was_asked(
     }
     for one in known.values():
         one["unclassified"]["spilled"] = one["flash"]["empty_reads"] = 0
+        one["faults"] = dict.fromkeys(one["faults"], 0)
         one["delivered"] = {"read": 0, "write": 0, "flush": 0}
     known["r-0"]["requests"] = dict.fromkeys(known["r-0"]["requests"], 0)  # a spare
     monkeypatch.setattr(check.stats, "fetch", lambda name: SimpleNamespace(of=name))

@@ -192,6 +192,17 @@ def test_a_run_that_read_what_was_never_written_is_not_valid(
     assert [one.what for one in said if not one.good] == ([] if good else ["empty reads"])
 
 
+@pytest.mark.parametrize(("fault", "count", "good"), [
+    ("media_read", 100, False), ("timeout", 100, False), ("gone", 99, True), ("slowed", 1000, True),
+])
+def test_a_run_of_which_the_drive_failed_a_tenth_is_not_valid(fault: str, count: int, good: bool) -> None:
+    """As of david bench and david-sim bench."""
+    found = figures(read=(1000, MS, 0, 0))
+    found["requests"]["read"], found["faults"][fault] = 1000, count
+    said = check.of_run(found)
+    assert [one.what for one in said if not one.good] == ([] if good else ["failed"]), said
+
+
 @pytest.mark.parametrize(
     ("said", "says"),
     [

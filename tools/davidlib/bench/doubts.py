@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..disk import stats
+from ..disk.stats import failed_by_drive as failed_by_drive, requests_of as requests_of
 from ..sizes import SECTOR
 from ..workload import steady
 from ..workload.fileops import PAGE
@@ -25,7 +26,6 @@ LEAST_OF = 0.01  # of requests or bytes: fewer reads or writes are a file system
 AGAIN = 2  # times that requests at random went to each of their places
 WINDOW = 20  # operations: fewer in a window say nothing of a rate
 LEAST_NS = 200_000_000  # of operations whose ends are known to the millisecond
-FAILURES = ("media_read", "media_write", "timeout", "gone")  # of `faults`; the others only take time
 Doubt = dict[str, Any]
 KINDS = ("cached_writes", "cached_reads", "memory_reads", "empty_reads", "erased_flash", "trend", "unsteady",
          "short_stroke", "failed", "unmet_faults")
@@ -72,16 +72,6 @@ def reach_of(part: dict[str, Any]) -> dict[str, int]:
         "stroked_bytes": (reach["most_end"] - reach["most_first"]) * SECTOR,
         "disk_bytes": part["target_sectors"] * SECTOR,
     }
-
-
-def failed_by_drive(part: dict[str, Any]) -> int:
-    """Requests that faults of the modelled drive failed: what was asked for, and no doubt."""
-    return sum(part.get("faults", {}).get(name, 0) for name in FAILURES)
-
-
-def requests_of(part: dict[str, Any]) -> int:
-    """Reads, writes and flushes: of these some may have failed."""
-    return sum(part.get("requests", {}).get(kind, 0) for kind in stats.TIMED)
 
 
 def _doubt(kind: str, share: float, text: str) -> Doubt:

@@ -24,6 +24,7 @@ from typing import Any
 from .. import filesystems
 from ..disk import baseline, check, dm, lateness, setting
 from ..disk.parameters import DiskParameters
+from ..disk.stats import failed_by_drive
 from ..drive import presets
 from ..image import aging, recipe
 from ..lab.memory import parse_memory
@@ -354,7 +355,7 @@ def said_of_disk(disk: Target | None) -> str:
         return ""
     said = [f"{finding.what}: {finding.text}" for finding in check.findings(now)
             if not finding.good and finding.what != "times"]
-    if failed := doubts.failed_by_drive(now):
+    if failed := failed_by_drive(now):
         said.append(f"{failed} requests failed by the drive's faults")
     return f"; of the disk: {', '.join(said)}" if said else ""
 

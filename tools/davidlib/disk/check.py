@@ -64,6 +64,17 @@ def empty(figures: dict[str, Any]) -> Finding:
                    "asked: write them first, or --profile-option precondition=random")
 
 
+FAILED = 0.1  # of all requests
+
+
+def failed(figures: dict[str, Any]) -> Finding:
+    """Of what the drive's faults failed nobody knows what it was to be. Few are what was asked for."""
+    count, of = stats.failed_by_drive(figures), stats.requests_of(figures)
+    good = count < FAILED * max(of, 1)
+    text = f"{count} of {of} requests by the drive's faults" if count else "0"
+    return Finding("failed", good, text if good else f"{text}, and programs may count them")
+
+
 def findings(figures: dict[str, Any]) -> list[Finding]:
     """What went wrong, of figures as stats.as_dict() has them."""
     verdict = lateness.verdict(figures)
@@ -77,8 +88,13 @@ def findings(figures: dict[str, Any]) -> list[Finding]:
     ]
 
 
+def of_the_drive(figures: dict[str, Any]) -> list[Finding]:
+    """Why its times, however near to the model, are of something else than was asked for."""
+    return [empty(figures), failed(figures)]
+
+
 def of_run(figures: dict[str, Any]) -> list[Finding]:
-    return [asked(figures), *findings(figures), empty(figures)]
+    return [asked(figures), *findings(figures), *of_the_drive(figures)]
 
 
 def valid(found: list[Finding]) -> bool:
@@ -91,7 +107,7 @@ def of_group(found: group.Group) -> dict[str, Any]:
     figures = [stats.as_dict(stats.fetch(name)) for name in found.disks]
     whole = asked(group.total(found.name, figures, found.pools))
     members = [{"name": one["name"], "valid": valid(found), "findings": [asdict(each) for each in found]}
-               for one in figures for found in [[*findings(one), empty(one)]]]
+               for one in figures for found in [[*findings(one), *of_the_drive(one)]]]
     good = whole.good and all(one["valid"] for one in members)
     return {"name": found.name, "kind": found.kind, "valid": good, "findings": [asdict(whole)],
             "members": members}

@@ -261,3 +261,16 @@ def part_shares(parts: dict[str, int], busy_ns: int, span_ns: int) -> dict[str, 
     total = sum(parts.values())
     scale = min(1, busy_ns / total) / max(span_ns, 1) if total else 0
     return {name: ns * scale for name, ns in parts.items()}
+
+
+FAILURES = ("media_read", "media_write", "timeout", "gone")  # of `faults`; the others only take time
+
+
+def failed_by_drive(figures: dict[str, Any]) -> int:
+    """Requests that faults of the modelled drive failed: what was asked for."""
+    return sum(figures.get("faults", {}).get(name, 0) for name in FAILURES)
+
+
+def requests_of(figures: dict[str, Any]) -> int:
+    """Reads, writes and flushes: of these some may have failed."""
+    return sum(figures.get("requests", {}).get(kind, 0) for kind in TIMED)
