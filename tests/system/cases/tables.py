@@ -32,7 +32,7 @@ from helpers.units import MIB, TIB
 KNOWN = (
     "known are mode, classify, content, seed, block_size, low_water, unclassified, checksums, "
     "checksum_memory, exact, files, raw, table_memory, store, pool, pool_reserve, pool_log, "
-    "age, faults, profile"
+    "age, faults, zones, profile"
 )
 BAD_FILES = "files: must be off, default, or suffixes and kinds: htm,html=html;gz=gzip"
 BAD_RAW = "raw: must be none, or rules with commas between: ino:, dir:, suffix:, sectors:"
