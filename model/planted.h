@@ -54,6 +54,7 @@
  *	parity_read	an array's small write does not read the old parity
  *	overlap	a member of an array is busy twice while it has two requests
  *	copies	what an array writes to a second copy counts as data
+ *	forgotten	a rebuild does not write anew what it could not read
  *	unmended	a write to a bad block leaves it bad
  *	straight	a block that was moved has no detour
  *	unlimited	limited recovery time does not limit it

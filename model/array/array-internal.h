@@ -15,6 +15,7 @@
 struct array_wait {
 	u32 left;
 	bool missed;			/* a drive's cache was not enough for something of it */
+	u64 failed;			/* members of which a request failed */
 	u64 moved, cached;		/* sectors that were asked for; of these parts.cached */
 	void (*done)(struct array *array, struct array_wait *wait);
 };

@@ -404,6 +404,8 @@ static void member_done(struct array *array, struct array_member *member,
 	if (request->disk.op != DISK_FLUSH)
 		member->head = request->end;
 	request->wait->missed |= !request->disk.parts.hit;
+	if (request->disk.fault)
+		request->wait->failed |= 1ULL << request->member;
 	count_cached(request->wait, request);
 	if (request->then)
 		replace_extent(array, request);

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "recorded.h"
 #include "physics.h"
+#include "rebuild.h"
 #include "profiles.h"
 
 static const char usage[] =
@@ -23,6 +24,7 @@ static const char usage[] =
 "       david-sim blocks --profile P --requests FILE ...; david-sim blocks --help tells more\n"
 "       david-sim physics --profile P ...; david-sim physics --help tells more\n"
 "       david-sim layout --array WORDS ...; david-sim layout --help tells more\n"
+"       david-sim rebuild --profile P ...; david-sim rebuild --help tells more\n"
 "       david-sim live --profile P ...; david-sim live --help tells more\n"
 "       david-sim profile list|show|import|check|options ...; david-sim profile --help tells more\n"
 "\n"
@@ -289,6 +291,8 @@ int main(int argc, char **argv)
 		return layout_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "live"))
 		return live_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "rebuild"))
+		return rebuild_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "physics"))
 		return physics_main(argc - 1, argv + 1);
 	if (argc < 2 || (strcmp(argv[1], "replay") && strcmp(argv[1], "validate")))

@@ -63,7 +63,8 @@ LAYERS = (
     "speakers",
     "inloops",
 )
-VIRTUAL = ("vtrace", "vtime", "vflash", "vreplay", "vcalibrate", "vblocks")  # for the virtual clock only
+VIRTUAL = ("vtrace", "vtime", "vflash", "vreplay", "vcalibrate", "vblocks",  # for the virtual clock only
+           "vrebuild")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/* david-sim rebuild: how long md takes to fill new drives of an array that nobody else uses. */
+
+#include "../../dm-david/portable/portable-alloc.h"
+#include "../../model/array/array-rebuild.h"
+#include "../common/complain.h"
+#include "../common/number.h"
+#include "arraytext.h"
+#include "load.h"
+#include "options.h"
+#include "rebuild.h"
+
+static const char usage[] =
+"Usage: david-sim rebuild --profile P --array 'LEVEL members=N failed=N ...' [--size S] [--json]\n"
+"                         [--span S] [--hz N] [--speed-max N] [--fault N:TEXT]...\n"
+"\n"
+"How long Linux's md takes to fill new drives in place of the failed ones, while nobody uses the\n"
+"array: RAID-1, 4, 5 and 6. Each 4 KiB is modelled, so all of a large drive takes long: --span.\n"
+"\n"
+"  --profile P         a profile or a file of DiskSim parameters (.params), or the name of\n"
+"                      one in profiles/\n"
+"  --array WORDS       the array; failed= says which members are filled\n"
+"  --size S            sectors of 512 bytes of each disk (default: the profile's)\n"
+"  --span S            sectors of each member that are filled, from the first on (default: all)\n"
+"  --hz N              ticks of the kernel a second, 100 to 1000 (default 250, Debian's)\n"
+"  --speed-max N       KiB a second, md's speed_limit_max (default 200000)\n"
+"  --fault N:TEXT      member N fails like that: docs/MODEL.md; may be given many times\n"
+"  --option NAME=VALUE replace a value of the profile; may be given many times\n"
+"  --json              print the figures as JSON\n"
+"  -h, --help          this text\n"
+"\n"
+"The exit status is 2 if something could not be rebuilt, or no request met a --fault.\n"
+"\n"
+"An array's words:\n";
+
+static const char command[] = "david-sim rebuild";
+
+#define NOT_BELIEVABLE	2
+
+struct arguments {
+	const char *profile, *array;
+	struct option_list values, faults;
+	u64 size, span, hz, speed_max;
+	bool json;
+	struct array_setup setup;
+	struct faults *of_member[ARRAY_MEMBERS];	/* NULL: none */
+};
+
+static void rebuild_help(void)
+{
+	printf("%s%s", usage, array_words);
+}
+
+static int rebuild_arguments(int argc, char **argv, struct arguments *args)
+{
+	const struct sim_option options[] = {
+		SIM_OPTION_PROFILE(&args->profile),
+		SIM_OPTION_VALUES(&args->values),
+		SIM_OPTION_ARRAY(&args->array),
+		SIM_OPTION_SIZE(&args->size),
+		SIM_OPTION_JSON(&args->json),
+		{ .name = "span", .kind = SIM_NUMBER, .into = &args->span, .least = 8,
+		  .most = U64_MAX, .what = "a number of sectors of 512 bytes, 8 or more" },
+		{ .name = "hz", .kind = SIM_NUMBER, .into = &args->hz, .least = 100, .most = 1000,
+		  .what = "ticks a second, 100 to 1000" },
+		{ .name = "speed-max", .kind = SIM_NUMBER, .into = &args->speed_max, .least = 1,
+		  .most = U32_MAX, .what = "KiB a second" },
+		{ .name = "fault", .kind = SIM_LIST, .into = &args->faults },
+		{ }
+	};
+
+	if (options_read_all(command, argc, argv, options, rebuild_help))
+		return 1;
+	if (!args->profile || !args->array)
+		return bad_usage(command, "--profile and --array are needed");
+	return 0;
+}
+
+/* What md does when a member goes is not modelled, nor how RAID-1 looks for the bad page. */
+static int check_kinds(const struct arguments *args, const struct faults *faults)
+{
+	bool mirror = args->setup.layout.level == ARRAY_1;
+	u32 i;
+
+	for (i = 0; i < faults->nr; i++)
+		if (faults->all[i].kind != FAULT_SLOW && faults->all[i].kind != FAULT_STALL &&
+		    (mirror || faults->all[i].kind != FAULT_MEDIA))
+			return bad_usage(command, "--fault: %s",
+					 mirror ? "of RAID-1 only slow and firmware-stall" :
+						  "only media-error, slow and firmware-stall");
+	return 0;
+}
+
+/* "3:slow:factor=4" */
+static int parse_fault(struct arguments *args, const struct profile *profile, const char *text)
+{
+	const char *colon = strchr(text, ':');
+	struct fault_error error;
+	char number[8] = "";
+	u64 member;
+
+	if (colon && colon - text < (long)sizeof(number))
+		memcpy(number, text, colon - text);
+	if (!number_parse(number, args->setup.layout.members - 1, &member))
+		return bad_usage(command, "--fault: '%s': a member's number and a colon come first",
+				 text);
+	if (args->setup.failed >> member & 1)
+		return bad_usage(command, "--fault: member %llu has failed already; it is new",
+				 (unsigned long long)member);
+	if (!args->of_member[member]) {
+		args->of_member[member] = malloc(sizeof(struct faults));
+		if (!args->of_member[member])
+			return bad_usage(command, "out of memory");
+		faults_init(args->of_member[member], profile);
+	}
+	if (faults_parse(args->of_member[member], colon + 1, &error))
+		return bad_usage(command, "--fault: %s", error.text);
+	return check_kinds(args, args->of_member[member]);
+}
+
+static u64 met(const struct faults *faults)
+{
+	const struct fault_figures *f = &faults->figures;
+
+	return f->media_reads + f->media_writes + f->timeouts + f->gone + f->slowed + f->stalled +
+	       f->detours;
+}
+
+static void print_rebuild(const struct arguments *args, const struct array *array,
+			  const struct array_rebuilt *found)
+{
+	u32 members = args->setup.layout.members, i;
+	struct array_member_figures figures[ARRAY_MEMBERS];
+	double seconds = found->ns / 1e9, bytes = (found->blocks - found->lost) * 4096.0;
+
+	for (i = 0; i < members; i++)
+		array_figures(array, i, &figures[i]);
+	if (!args->json) {
+		printf("%.6f s, %.3f MB/s of each new drive\n", seconds, bytes / 1e6 / seconds);
+		printf("Of %llu blocks of 4 KiB %llu could not be rebuilt. ",
+		       (unsigned long long)found->blocks, (unsigned long long)found->lost);
+		printf("%llu reads of members failed, and %llu blocks were written anew.\n",
+		       (unsigned long long)found->bad_reads, (unsigned long long)found->mended);
+		array_print_text(stdout, figures, members);
+		return;
+	}
+	printf("{\"array\": \"%s\", \"seconds\": %.9f, \"mb_s\": %.5f, \"blocks\": %llu, ",
+	       args->array, seconds, bytes / 1e6 / seconds, (unsigned long long)found->blocks);
+	printf("\"lost\": %llu, \"bad_reads\": %llu, \"mended\": %llu, \"stripes\": %u,\n  ",
+	       (unsigned long long)found->lost, (unsigned long long)found->bad_reads,
+	       (unsigned long long)found->mended, found->stripes);
+	array_print_json(stdout, figures, members, found->ns);
+	printf("}\n");
+}
+
+static int rebuild(struct arguments *args, const struct array_rebuild *how)
+{
+	struct array *array = array_create(&args->setup, GFP_KERNEL);
+	struct array_rebuilt found;
+	bool unmet = false;
+	u32 i;
+	int r;
+
+	if (!array)
+		return bad_usage(command, "out of memory");
+	for (i = 0; i < args->setup.layout.members; i++)
+		if (args->of_member[i])
+			array_set_faults(array, i, args->of_member[i]);
+	r = array_rebuild(array, how, &found);
+	if (r) {
+		r = bad_usage(command, "out of memory");
+	} else {
+		print_rebuild(args, array, &found);
+		for (i = 0; i < args->setup.layout.members; i++)
+			unmet |= args->of_member[i] && !met(args->of_member[i]);
+		if (unmet)
+			complain("%s: no request met a --fault of some member", command);
+		r = found.lost || unmet ? NOT_BELIEVABLE : 0;
+	}
+	array_destroy(array);
+	return r;
+}
+
+static int prepare_rebuild(struct arguments *args, const struct profile *profile,
+			   struct array_rebuild *how)
+{
+	const char *wrong;
+	u32 i;
+
+	if (array_parse(&args->setup, args->array, profile->sectors))
+		return 1;
+	args->setup.profile = profile;
+	how->hz = args->hz;
+	how->speed_max = args->speed_max;
+	how->sectors = args->span ?: args->setup.layout.member_sectors & ~7ULL;
+	how->superblock = (profile->sectors - 16) & ~7ULL;	/* of metadata 1.0 */
+	wrong = array_rebuild_check(&args->setup, how);
+	if (wrong)
+		return bad_usage(command, "%s", wrong);
+	for (i = 0; i < args->faults.nr; i++)
+		if (parse_fault(args, profile, args->faults.texts[i]))
+			return 1;
+	return 0;
+}
+
+int rebuild_main(int argc, char **argv)
+{
+	struct arguments args = { .hz = 250, .speed_max = 200000 };
+	struct array_rebuild how = { };
+	struct profile profile = { };
+	int r = rebuild_arguments(argc, argv, &args);
+	u32 i;
+
+	if (!r && load_profile(&profile, args.profile, &args.values))
+		r = 1;
+	if (!r && args.size && profile_scale(&profile, args.size))
+		r = bad_usage(command, "--size: the profile cannot be scaled to that");
+	if (!r)
+		r = prepare_rebuild(&args, &profile, &how) ?: rebuild(&args, &how);
+	profile_free(&profile);
+	for (i = 0; i < ARRAY_MEMBERS; i++)
+		free(args.of_member[i]);
+	return r;
+}
