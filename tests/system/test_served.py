@@ -16,6 +16,7 @@ import pytest
 
 from davidlib import build
 from davidlib.trace.blocks import DISCARD, FLUSH, FUA, PREFLUSH, READ, SYNC, WRITE
+from davidlib.util import TREE
 from test_inputs import status_of
 
 PROFILES = Path(__file__).parent / "profiles"
@@ -378,3 +379,21 @@ def test_a_new_ssds_empty_reads_are_said(tmp_path: Path) -> None:
     assert "never been written" not in sim(tmp_path / "log", *words).stderr
     done = sim(tmp_path / "log", *words, "--option", "precondition=fresh")
     assert "100 % of the pages that were read had never been written" in done.stderr and done.returncode == 2
+
+
+def test_long_names_and_arrays_stand_in_columns() -> None:
+    """Five drives, each in two arrays, in one command: each figure below its head."""
+    drives = ("wd-ultrastar-dc-hc310-6tb", "toshiba-p300-3tb", "samsung-pm883", "micron-7300-pro",
+              "hitachi-travelstar-5k320")  # fmt: skip
+    words = [word for drive in drives for word in ("--profile", drive)]
+    sample = SAMPLES / "msr"
+    words += ["--array", "6 members=6", "--array", "10 members=4", "--loop", "open"]
+    david = [sys.executable, TREE / "tools/david", "sim", sample]
+    done = subprocess.run([*david, *words], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    [head] = [line for line in lines if "requests/s" in line]
+    rows = [line for line in lines if line.startswith(drives)]
+    assert len(rows) == 15, done.stderr
+    assert {line[head.index("loop") : head.index("loop") + 5] for line in rows} == {"open "}
+    ends = head.index("requests/s") + len("requests/s")
+    assert all(line[ends - 1].isdigit() and line[ends] == " " for line in rows)

@@ -278,27 +278,33 @@ def _load(load: dict[str, Any]) -> str:
     return f"over {MOST}" if load["speed"] >= MOST else f"{load['speed']:.3g}"
 
 
-def _row(name: str, loop: str, run: dict[str, Any], times: dict[str, Any], busy: str, load: str) -> str:
+NAME = 36  # letters, at least
+
+
+def _row(
+    wide: int, name: str, loop: str, run: dict[str, Any], times: dict[str, Any], busy: str, load: str
+) -> str:
     shown = "".join(f"{times[rank + '_us'] / 1e3:>11.3f}" for rank in RANKS)
-    return f"{name:<36} {loop:<8}{run['per_s']:>11.1f}{run['mb_s']:>9.2f}{shown}{busy:>8}{load:>13}"
+    return f"{name:<{wide}} {loop:<8}{run['per_s']:>11.1f}{run['mb_s']:>9.2f}{shown}{busy:>8}{load:>13}"
 
 
 def as_text(found: dict[str, Any], bound: int) -> str:
     trace = found["trace"]
     counted = ", ".join(f"{trace[name]} {name}" for name in ("reads", "writes", "flushes", "discards"))
     lines = [f"{trace['file']}: {trace['format']}, {trace['device']}: {counted}", ""]
+    names = [one["profile"] + (f", {one['array']}" if one["array"] else "") for one in found["served"]]
+    wide = max(NAME, *map(len, names))
     lines += [
-        f"{'':<36} {'loop':<8}{'requests/s':>11}{'MB/s':>9}{'p50 ms':>11}{'p99 ms':>11}{'p99.9 ms':>11}"
+        f"{'':<{wide}} {'loop':<8}{'requests/s':>11}{'MB/s':>9}{'p50 ms':>11}{'p99 ms':>11}{'p99.9 ms':>11}"
         f"{'busy':>8}{'load':>13}"
     ]
     if "recorded" in trace:
-        lines.append(_row("as recorded", "", trace["recorded"], trace["recorded"], "", ""))
-    for served in found["served"]:
-        name = served["profile"] + (f", {served['array']}" if served["array"] else "")
+        lines.append(_row(wide, "as recorded", "", trace["recorded"], trace["recorded"], "", ""))
+    for name, served in zip(names, found["served"], strict=True):
         for run in served["runs"]:
             busy = f"{100 * run['busy']:.1f} %"
             load = _load(served["load"]) if run["loop"] == "open" and "load" in served else ""
-            lines.append(_row(name, run["loop"], run, run["all"], busy, load))
+            lines.append(_row(wide, name, run["loop"], run, run["all"], busy, load))
     if any("load" in served for served in found["served"]):
         limit = f"{bound / 1e6:g} ms"
         lines += ["", f"load: how many times as fast the trace may come until p99 is above {limit}"]
