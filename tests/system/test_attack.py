@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,14 @@ def test_what_only_the_control_refuses_ends_the_comparison_and_is_said(
     else:
         assert "not the control's" in found.wrong, found
         assert found.left_out == ["b: no"] and found.compared == 1 and found.steps == 7, found
+
+
+def test_a_life_that_takes_too_long_is_late_and_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(plan: Plan, fake: bool) -> Lived:
+        time.sleep(1)
+        return Lived()
+
+    monkeypatch.setattr(attacklife, "LONGEST", 0.2)
+    monkeypatch.setattr(attacklife, "lived_here", slow)
+    monkeypatch.setattr(attacklife, "clean_up", lambda: None)
+    assert attacklife.lived(compose(7), True).late

@@ -88,15 +88,15 @@ def lived(plan: Plan, fake: bool) -> Lived:
             os._exit(status)
     os.close(send)
     text = b""
-    deadline = time.monotonic() + LONGEST
+    deadline, late = time.monotonic() + LONGEST, True
     with os.fdopen(receive, "rb", buffering=0) as file:
         while (left := deadline - time.monotonic()) > 0 and select.select([file], [], [], left)[0]:
             if not (more := file.read(1 << 20)):
+                late = False
                 break
             text += more
-        late = left <= 0
-    if late:
-        os.kill(child, signal.SIGKILL)
+        if late:
+            os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     clean_up()
     if late:
