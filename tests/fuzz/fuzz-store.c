@@ -34,7 +34,17 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	/* As above, with a right checksum. */
 	memset(&made, 0, sizeof(made));
 	memcpy(&made, data + 1, sizeof(made) < 112 ? sizeof(made) : 112);
-	made.version = made.version & 1 ? FORMAT_VERSION_PACKS : FORMAT_VERSION;
+	made.version = FORMAT_VERSION + made.version % 3;
+	made.zones.conventional = (u32)(made.zones.size ^ made.zones.capacity);
+	if (made.version != FORMAT_VERSION_ZONES)
+		memset(&made.zones, 0, sizeof(made.zones));
+	if (honest && made.version == FORMAT_VERSION_ZONES) {
+		u64 size = 8ull << made.zones.size % 29;
+
+		made.zones.size = size;
+		made.zones.capacity = size - (made.zones.capacity % size & ~7ull);
+		made.target_sectors &= ((1ull << 50) - 1) & ~(size - 1);
+	}
 	if (honest) {
 		made.log_pages = FORMAT_LOG_MIN;
 		made.block_size = 4096;
