@@ -399,7 +399,7 @@ SIZED = "[global]\nrw=randrw\nbs=4k\nsize=1M\nnumber_ios=200\n[a]\n"
     "ioengine=libaio\niodepth=8\niodepth_batch=4\n", "ioengine=libaio\nserialize_overlap=1\niodepth=4\n",
     "bssplit=4k/50:8k/50\n", "zonemode=strided\nzonesize=64k\nzoneskip=64k\n", "log_offset=1\nlog_prio=1\n",
     "disable_clat=1\ndisable_slat=1\n", "disable_bw=1\nclat_percentiles=0\n", "percentile_list=50:99\n",
-    "io_submit_mode=offload\n", "fsync=1\n", "nrfiles=4\nfile_service_type=random\n",
+    "fsync=1\n", "nrfiles=4\nfile_service_type=random\n",
 ])
 def test_a_job_s_rate_is_fio_s_own(more: str, fio_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what fio counts, and of the time that it counts for its own rates."""

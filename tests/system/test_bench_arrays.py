@@ -218,9 +218,10 @@ def test_a_rebuild_goes_on_beside_the_reads(lab) -> None:
     assert degraded == {"degraded": 1, "action": "idle", "rebuilt_bytes": 0}
     assert (rebuilding["degraded"], rebuilding["action"]) == (1, "recover")
     result = run_of(lab, "raid5-rebuilding")
-    # Nobody else writes, but md its superblocks. What it fills it has read on both others.
+    # Nobody else writes, but md its superblocks. What it fills it has read on both others. The kernel counts
+    # what has ended, and dm-david what it was asked: what is under way at either end may be told of one only.
     sectors, rebuilt = result["stats"]["sectors"], rebuilding["rebuilt_bytes"]
-    assert rebuilt > 8 << 20 and 0 <= sectors["write"] * 512 - rebuilt <= 64 << 10, (sectors, rebuilt)
+    assert rebuilt > 8 << 20 and abs(sectors["write"] * 512 - rebuilt) <= 256 << 10, (sectors, rebuilt)
     assert sectors["read"] * 512 == pytest.approx(2 * rebuilt, rel=0.1)
     # Its requests are no doubts of the workload's.
     assert not doubts_of(result) & {"cached_reads", "short_stroke", "cached_writes"}, result["doubts"]
