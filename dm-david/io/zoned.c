@@ -84,6 +84,9 @@ static int zoned_check(struct david *d, struct block_device *bdev)
 	else if (d->block_size > bdev_logical_block_size(bdev))
 		*error =
 "zones: block_size must not be larger than a logical block of the zoned device";
+	else if (d->timing && !timing_profile(d->timing)->zone_size)
+		*error =
+"zones: the profile is of a drive without zones: its times are not a zoned drive's";
 	else if (d->timing && timing_profile(d->timing)->logical_block !=
 			      bdev_logical_block_size(bdev))
 		*error =

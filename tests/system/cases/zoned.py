@@ -340,6 +340,10 @@ def what_zones_a_disk_cannot_have_is_said() -> None:
         refused(line(Shape(zones=17, size=4), backing, null), "zones: the table is longer than the device")
         refused(line(shape, backing, null, "pool=a"), "zones: not with pool")
         refused(f"0 {shape.bytes >> 9} david {null} 0", "Backing device has zones")
+        # Times of a drive without zones would look right.
+        for mode in ("timing-accurate", "speedup"):
+            words = ("profile=name=x;kind=memory;host=nvme;capacity=1GiB", f"mode={mode}")
+            refused(line(shape, backing, null, *words), "zones: the profile is of a drive without zones")
         # A store without zones, and not empty, gets none: they would mean something else.
         plain = f"0 {shape.bytes >> 9} david {backing} 1 classify=keep"
         with mapped("plain", plain) as disk, raw.opened(disk) as fd:
