@@ -121,7 +121,7 @@ static int take_queued(struct recording *rec, const char *line)
 
 	if (value(rec, line, "id", rec->line, &id) ||
 	    value(rec, line, "arrival", U64_MAX / 2, &arrival) ||
-	    value(rec, line, "op", DISK_TRIM, &op) ||
+	    value(rec, line, "op", DISK_ZONE_RESET, &op) ||
 	    value(rec, line, "sector", U64_MAX / 2, &sector) ||
 	    value(rec, line, "sectors", U32_MAX, &sectors) ||
 	    value(rec, line, "flags", 255, &flags) ||
@@ -207,7 +207,7 @@ static int take_refused(struct recording *rec, const char *line)
 
 	if (value(rec, line, "id", rec->line, &id) ||
 	    value(rec, line, "now", U64_MAX / 2, &now) ||
-	    value(rec, line, "op", DISK_OP_NR - 1, &op))
+	    value(rec, line, "op", DISK_ZONE_RESET, &op))
 		return -1;
 	r = slot(rec, id);
 	if (r->refused)
@@ -295,6 +295,11 @@ static int recording_check(struct recording *rec, const struct profile *profile)
 			return -1;
 		}
 		last = r->arrival;
+		if (r->request.op > DISK_TRIM && !profile->zone_size) {
+			fprintf(stderr, "%s: request %zu is a command to a zone, ", rec->file, id);
+			fprintf(stderr, "but the profile is of a drive without zones\n");
+			return -1;
+		}
 		if (r->request.sector > profile->sectors ||
 		    r->request.sectors > profile->sectors - r->request.sector) {
 			fprintf(stderr, "%s: request %zu: its sectors ", rec->file, id);

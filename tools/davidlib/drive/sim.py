@@ -23,7 +23,8 @@ from . import recording, served
 from .files import find
 
 BOUND = 100_000_000  # ns
-OPS = ("read", "write", "flush")
+# A discard takes no time, and is not among them. The last four are commands to zones.
+OPS = ("read", "write", "flush", "discard", "open", "close", "finish", "reset")
 FIELD = re.compile(r" (id|op|arrival|completion)=(\d+)")
 
 

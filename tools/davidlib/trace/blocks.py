@@ -115,11 +115,17 @@ class Blocks(Sink):
 def recording(to: Blocks, lines: Iterable[str]) -> Iterator[None]:
     """What `david record` wrote: its trim is a discard."""
     queued: dict[str, dict[str, str]] = {}
+    to_zones: set[str] = set()
     to.absolute = True
 
     def take(line: str) -> None:
         fields = dict(EVENT.findall(line))
-        if line.startswith("david_queue:"):
+        if line.startswith("david_queue:") and int(fields["op"]) > DISCARD:
+            to_zones.add(fields["id"])
+            to.account.has_none("commands to zones")
+        elif line.startswith("david_complete:") and fields["id"] in to_zones:
+            to.account.has_none("commands to zones")
+        elif line.startswith("david_queue:"):
             queued[fields["id"]] = fields
         elif line.startswith("david_complete:"):
             keep(queued.pop(fields["id"]), int(fields["completion"]))
