@@ -76,6 +76,8 @@
  * Random commands to zones, and what is there when the disk is made again, have to find:
  *	unreset	a reset drops only the first block of a zone
  *	unfinished	a finish leaves the store as it is
+ * Times of a zoned disk, held to the simulator's, have to find:
+ *	timeless	a reset or finish takes no modelled time
  * The look at locks that are never held over I/O has to find (target/iolocks.h):
  *	overio	a device is read under each of them
  */

@@ -74,6 +74,7 @@ struct piece {
 #define END_ZONE	BIT(10)	/* has a ticket of its zone: zoned.h */
 #define END_ZONE_OVER	BIT(11)	/* with END_ZONE: it fails, and the zone is as before */
 #define END_APPEND	BIT(12)	/* a zone append, which is served as a write */
+#define END_OPENS	BIT(13)	/* nothing: the write has opened its zone, which takes time */
 
 /* A bio as it was before the backing device had it. */
 struct sent {
@@ -340,6 +341,12 @@ enum served serve_squash(struct david_io *io);
 
 /* packer.c: a discard of the module's own that packs a block */
 enum served serve_pack(struct david_io *io);
+
+/*
+ * map.c: the modelled time of a request; @kind is DAVID_REQ_FLUSH of a command to a zone. True: go
+ * on with the store. False: *@result is what map returns.
+ */
+bool map_timed(struct david_io *io, enum david_request kind, int *result);
 
 /* map.c: what the request, whose turn in its zone it is, does to the store */
 

@@ -205,8 +205,17 @@ static noinline bool fail_request(struct david_io *io, u8 fault, int *result)
 	return false;
 }
 
-/* True: go on with the store. False: *@result is what map returns. */
-static bool map_timed(struct david_io *io, enum david_request kind, int *result)
+/* What the model wants to know of a write to a zone. */
+static unsigned int zone_flags(const struct david_io *io)
+{
+	bool appends = io->at_end & END_APPEND &&
+		       timing_profile(io->d->timing)->zone_append_limit;
+
+	/* For a drive that has no append Linux makes it a write. */
+	return (appends ? DISK_APPEND : 0) | (io->at_end & END_OPENS ? DISK_OPENS : 0);
+}
+
+bool map_timed(struct david_io *io, enum david_request kind, int *result)
 {
 	struct david *d = io->d;
 	struct bio *bio = io->bio;
@@ -216,8 +225,16 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 	 * request's end. Pairs with change_mode().
 	 */
 	enum david_mode mode = smp_load_acquire(&d->mode);
-	u8 fault;
+	u8 fault, flags = unlikely(io->at_end) ? zone_flags(io) : 0;
 
+	/*
+	 * The zone's state has changed already, so the submitter cannot come a second time. Linux
+	 * does the same with writes that wait for their zone.
+	 */
+	if (unlikely(d->zoned) && kind != DAVID_REQ_READ && bio->bi_opf & REQ_NOWAIT) {
+		bio->bi_opf &= ~REQ_NOWAIT;
+		io->wants_worker = true;
+	}
 	if (unlikely(range_only && timing_has_faults(d->timing)) &&
 	    mode != DAVID_MODE_MODEL_ONLY) {
 		fault = timing_meet_untimed(d->timing, bio, mode);
@@ -235,7 +252,7 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 	case DAVID_MODE_TIMING_ACCURATE:
 		if (range_only)
 			break;
-		if (unlikely(!timing_accurate_submit(d->timing, &io->timed, bio))) {
+		if (unlikely(!timing_accurate_submit(d->timing, &io->timed, bio, flags))) {
 			bio_wouldblock_error(bio);
 			*result = DM_MAPIO_SUBMITTED;
 			return false;
@@ -247,7 +264,7 @@ static bool map_timed(struct david_io *io, enum david_request kind, int *result)
 	default:
 		if (range_only)
 			break;
-		fault = timing_speedup_submit(d->timing, bio);
+		fault = timing_speedup_submit(d->timing, bio, flags);
 		if (unlikely(fault))
 			return fail_request(io, fault, result);
 	}

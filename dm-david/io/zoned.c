@@ -96,6 +96,41 @@ static int zoned_check(struct david *d, struct block_device *bdev)
 	return -EINVAL;
 }
 
+/* Is the profile of another drive than @limits, so that its times are others'? */
+static int zoned_check_profile(struct david *d, const struct zone_limits *limits)
+{
+	const struct profile *profile = timing_profile(d->timing);
+	struct zone_limits modelled = {
+		.sectors = profile->sectors, .zone_size = profile->zone_size,
+		.zone_capacity = profile->zone_capacity,
+		.conventional = profile->conventional_zones,
+		.max_open = profile->max_open_zones, .max_active = profile->max_active_zones,
+	};
+	char **error = &d->ti->error;
+
+	zones_normalize(&modelled);
+	if (modelled.zone_size != limits->zone_size)
+		*error = "zones: the profile's zone_size is not that of the zoned device";
+	else if (modelled.zone_capacity != limits->zone_capacity)
+		*error = "zones: the profile's zone_capacity is not that of the zoned device";
+	else if (modelled.conventional != limits->conventional)
+		*error =
+"zones: the profile has other conventional_zones, for a disk of this size, than the device";
+	else if (modelled.max_open != limits->max_open)
+		*error = "zones: the profile's max_open_zones is not that of the zoned device";
+	else if (modelled.max_active != limits->max_active)
+		*error = "zones: the profile's max_active_zones is not that of the zoned device";
+	else if (profile->zone_append_limit && profile->zone_append_limit < limits->append_limit)
+		*error =
+"zones: the zoned device takes larger appends than the profile's zone_append_limit";
+	else if (profile->precondition != PRECONDITION_FRESH)
+		*error =
+"zones: the profile's precondition must be fresh: what is written, the zones say";
+	else
+		return 0;
+	return -EINVAL;
+}
+
 int zoned_create(struct david *d, const char *name)
 {
 	struct dm_target *ti = d->ti;
@@ -128,6 +163,11 @@ int zoned_create(struct david *d, const char *name)
 	r = zones_init(&zoned->zones, &limits);
 	if (r)
 		return r;
+	if (d->timing) {
+		r = zoned_check_profile(d, &zoned->zones.limits);
+		if (r)
+			return r;
+	}
 	if ((limits.zone_capacity | limits.zone_size) & block_sector_mask(d)) {
 		ti->error = "zones: zones must begin and end with a block of block_size";
 		return -EINVAL;
@@ -399,6 +439,8 @@ bool zoned_accept(struct david_io *io)
 		return false;
 	}
 	io->first = result.sector;
+	if (result.opened)
+		io->at_end |= END_OPENS;
 	if (!append)
 		return true;
 	io->at_end |= END_APPEND;
@@ -429,6 +471,7 @@ int zoned_manage(struct david_io *io)
 	sector_t sector = dm_target_offset(d->ti, bio->bi_iter.bi_sector);
 	struct zone_result result;
 	struct stopwatch timer;
+	int mapped;
 	u64 size;
 
 	stopwatch_start(&timer, d->store->stats);
@@ -436,6 +479,9 @@ int zoned_manage(struct david_io *io)
 	/* compat_split_reset_all() */
 	if (d->zoned && bio_op(bio) != REQ_OP_ZONE_RESET_ALL)
 		bio->bi_status = zoned_command(io, zoned_op(bio), sector, 0, &result);
+	if (!bio->bi_status && d->timing && !(INJECTED(timeless) && io->at_end & END_ZONE) &&
+	    !map_timed(io, DAVID_REQ_FLUSH, &mapped))
+		return mapped;
 	if (bio->bi_status || !(io->at_end & END_ZONE)) {
 		bio_endio(bio);
 		return DM_MAPIO_SUBMITTED;

@@ -210,6 +210,11 @@ static int make_zones(struct david *d)
 	const char *name = d->zones;
 
 	d->zones = NULL;
+	if (!name && d->timing && timing_profile(d->timing)->zone_size) {
+		d->ti->error =
+"profile: it is of a drive with zones: give zones=, a zoned device that has the same";
+		return -EINVAL;
+	}
 	return name ? zoned_create(d, name) : 0;
 }
 

@@ -25,14 +25,17 @@ void timing_count_delivery(struct timing *t, const struct timed *timed)
 	this_cpu_add(stats->late_ns, late);
 	if (late > LATE_NS)
 		this_cpu_inc(stats->late_50us);
+	old = atomic64_read(late_max);
+	while (unlikely(late > old) && !atomic64_try_cmpxchg(late_max, &old, late))
+		;
+	/* Commands to zones are in none of these. */
+	if (unlikely(op >= DISK_OP_NR))
+		return;
 	this_cpu_inc(stats->delivered[op]);
 	this_cpu_add(stats->delivered_ns[op], modelled);
 	this_cpu_add(stats->delivered_late_ns[op], late);
 	if (late > modelled / LATE_SHARE)
 		this_cpu_inc(stats->delivered_over[op]);
-	old = atomic64_read(late_max);
-	while (unlikely(late > old) && !atomic64_try_cmpxchg(late_max, &old, late))
-		;
 }
 
 static void timing_deliver(struct timing *t, struct timed *timed)

@@ -13,10 +13,27 @@
 
 /* What a bio is to the model. */
 
+/* Of a bio without sectors. */
+static enum disk_op bio_zone_op(const struct bio *bio)
+{
+	switch (bio_op(bio)) {
+	case REQ_OP_ZONE_OPEN:
+		return DISK_ZONE_OPEN;
+	case REQ_OP_ZONE_CLOSE:
+		return DISK_ZONE_CLOSE;
+	case REQ_OP_ZONE_FINISH:
+		return DISK_ZONE_FINISH;
+	case REQ_OP_ZONE_RESET:
+		return DISK_ZONE_RESET;
+	default:
+		return DISK_FLUSH;
+	}
+}
+
 static enum disk_op bio_disk_op(const struct bio *bio)
 {
 	if (!bio_sectors(bio))
-		return DISK_FLUSH;
+		return bio_zone_op(bio);
 	return op_is_write(bio_op(bio)) ? DISK_WRITE : DISK_READ;
 }
 
@@ -101,6 +118,9 @@ void timing_count_completion(struct model_figures *figures, const struct timed *
 	BUILD_BUG_ON((int)DISK_READ != (int)DAVID_REQ_READ);
 	BUILD_BUG_ON((int)DISK_WRITE != (int)DAVID_REQ_WRITE);
 	BUILD_BUG_ON((int)DISK_FLUSH != (int)DAVID_REQ_FLUSH);
+	/* Commands to zones are in none of these. */
+	if (unlikely(request->op >= DISK_OP_NR))
+		return;
 	figures->requests[request->op]++;
 	figures->ns[request->op] += ns;
 	if (request->op != DISK_FLUSH)
@@ -131,6 +151,8 @@ static void count_reach(struct timing *t, const struct timed *timed)
 	const struct disk_request *request = &timed->request;
 	u64 end = request->sector + request->sectors;
 
+	if (unlikely(request->op >= DISK_OP_NR))
+		return;
 	if (request->op == DISK_READ) {
 		figures->read_hits += request->parts.hit;
 		figures->read_pages += DIV_ROUND_UP(end, FTL_PAGE) - request->sector / FTL_PAGE;

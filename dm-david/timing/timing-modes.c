@@ -9,7 +9,8 @@
 /* model-only: the most requests in the model. Others count as unmodelled. */
 #define MAX_BESIDE	4096
 
-bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *bio)
+bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *bio,
+			    u8 zone_flags)
 {
 	DECLARE_COMPLETION_ONSTACK(admitted);
 	bool waits = !(bio->bi_opf & REQ_NOWAIT);
@@ -20,6 +21,7 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 	u64 now;
 
 	timed_init(timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+	timed->request.flags |= zone_flags;
 	timed->bio = bio;
 	timed->admitted = &admitted;
 
@@ -69,7 +71,7 @@ static noinline bool speedup_fails(struct timing *t, struct disk_request *reques
 	return met.kind == FAULT_GONE || met.kind == FAULT_TIMEOUT;
 }
 
-u8 timing_speedup_submit(struct timing *t, const struct bio *bio)
+u8 timing_speedup_submit(struct timing *t, const struct bio *bio, u8 zone_flags)
 {
 	struct model_figures *figures = &t->figures->model;
 	u32 max_sectors = t->profile.max_sectors;
@@ -81,6 +83,7 @@ u8 timing_speedup_submit(struct timing *t, const struct bio *bio)
 	u32 sectors;
 
 	timed_init(&timed, bio, dm_target_offset(t->ti, bio->bi_iter.bi_sector));
+	timed.request.flags |= zone_flags;
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&figures->lock, flags);
 	start = t->drive_clock;
@@ -102,6 +105,8 @@ u8 timing_speedup_submit(struct timing *t, const struct bio *bio)
 		drive_sums_add(&t->sums, &parts);
 		timed.request.sector += sectors;
 		timed.request.sectors -= sectors;
+		/* The first command has opened the zone. */
+		timed.request.flags &= ~DISK_OPENS;
 	} while (timed.request.sectors);
 	timed.arrived_ns = start;
 	timed.request.dispatch = start;

@@ -47,7 +47,9 @@ static struct pieces map_pieces(const struct timing *t, u64 at, u64 end)
 {
 	return (struct pieces){
 		.at = at, .next = at, .end = end, .sleeps = true,
-		.size = (u64)MOST_GROUPS * FTL_PAGE << ftl_shift(t->ftl),
+		/* Of a zone it is only known how far it is written. */
+		.size = t->profile.zone_size ?:
+			(u64)MOST_GROUPS * FTL_PAGE << ftl_shift(t->ftl),
 	};
 }
 

@@ -93,10 +93,6 @@ static int timing_read_profile(struct timing *t, const char *word, u64 sectors, 
 		}
 		return r;
 	}
-	if (t->profile.zone_size) {
-		*error = "profile: it is of a drive with zones, which a fake disk has not yet";
-		return -EINVAL;
-	}
 	*error = "Not enough memory for the profile";
 	size = profile_print(&t->profile, NULL, 0) + 1;
 	t->word = kvmalloc(size, GFP_KERNEL);

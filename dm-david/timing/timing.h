@@ -128,11 +128,13 @@ const char *timing_word(const struct timing *timing);
 bool timing_writes_through(const struct timing *timing);
 
 /*
- * timing-accurate: put @bio, a read, a write or an empty flush, into the queue.
- * Sleeps while the queue is full; with REQ_NOWAIT returns false instead. If then
- * @timed->request.fault is not 0, the request fails with it, when its time has come.
+ * timing-accurate: put @bio, a read, a write, an empty flush, or a command to a zone, into the
+ * queue. @zone_flags: DISK_APPEND, DISK_OPENS. Sleeps while the queue is full; with REQ_NOWAIT
+ * returns false instead. If then @timed->request.fault is not 0, the request fails with it, when
+ * its time has come.
  */
-bool timing_accurate_submit(struct timing *timing, struct timed *timed, struct bio *bio);
+bool timing_accurate_submit(struct timing *timing, struct timed *timed, struct bio *bio,
+			    u8 zone_flags);
 
 /*
  * timing-accurate: the store is done with the request. True if it is to be delivered now.
@@ -141,9 +143,10 @@ bool timing_accurate_submit(struct timing *timing, struct timed *timed, struct b
 bool timing_accurate_stored(struct timing *timing, struct timed *timed);
 
 /*
- * speedup: charge the modelled time of @bio. Returns the fault that it meets, or 0. Any context.
+ * speedup: charge the modelled time of @bio, as above. Returns the fault that it meets, or 0. Any
+ * context.
  */
-u8 timing_speedup_submit(struct timing *timing, const struct bio *bio);
+u8 timing_speedup_submit(struct timing *timing, const struct bio *bio, u8 zone_flags);
 
 /*
  * @bio is a discard, in @mode. To an SSD its sectors are room for collection; to others nothing.

@@ -21,9 +21,21 @@ static bool limits_make_sense(const struct zone_limits *limits)
 	       limits->conventional < limits->sectors / size;
 }
 
+void zones_normalize(struct zone_limits *limits)
+{
+	u32 sequential = div64_u64(limits->sectors, limits->zone_size) - limits->conventional;
+
+	if (limits->max_active >= sequential)
+		limits->max_active = 0;
+	if (limits->max_active && limits->max_open > limits->max_active)
+		limits->max_open = limits->max_active;
+	else if (limits->max_open >= sequential)
+		limits->max_open = 0;
+}
+
 int zones_init(struct zones *zones, const struct zone_limits *limits)
 {
-	u32 sequential, i;
+	u32 i;
 
 	memset(zones, 0, sizeof(*zones));
 	if (!limits_make_sense(limits))
@@ -33,15 +45,7 @@ int zones_init(struct zones *zones, const struct zone_limits *limits)
 		zones->shift++;
 	zones->count = limits->sectors >> zones->shift;
 	zones->next_close = limits->conventional;
-
-	limits = &zones->limits;
-	sequential = zones->count - limits->conventional;
-	if (limits->max_active >= sequential)
-		zones->limits.max_active = 0;
-	if (limits->max_active && limits->max_open > limits->max_active)
-		zones->limits.max_open = limits->max_active;
-	else if (limits->max_open >= sequential)
-		zones->limits.max_open = 0;
+	zones_normalize(&zones->limits);
 
 	zones->state = kvcalloc(zones->count, sizeof(*zones->state), GFP_KERNEL);
 	if (!zones->state)

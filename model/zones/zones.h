@@ -110,8 +110,14 @@ struct zone_report {
 };
 
 /*
- * All sequential zones are empty. A limit that is no limit, as there are no more zones, becomes
- * none, and no more zones are open than active. 0; -EINVAL if @limits are none of a drive; -ENOMEM.
+ * A limit that is no limit, as there are no more zones, becomes none, and no more zones are open
+ * than active. The limits are of a drive.
+ */
+void zones_normalize(struct zone_limits *limits);
+
+/*
+ * All sequential zones are empty. The limits are as zones_normalize() has them. 0; -EINVAL if
+ * @limits are none of a drive; -ENOMEM.
  */
 int zones_init(struct zones *zones, const struct zone_limits *limits);
 void zones_exit(struct zones *zones);

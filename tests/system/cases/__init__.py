@@ -64,7 +64,7 @@ LAYERS = (
     "inloops",
 )
 VIRTUAL = ("vtrace", "vtime", "vflash", "vreplay", "vcalibrate", "vblocks",  # for the virtual clock only
-           "vrebuild")
+           "vrebuild", "vzoned")
 
 
 @dataclass(frozen=True)

@@ -347,7 +347,7 @@ def bad_profiles_are_refused_with_place_and_reason() -> None:
             ("1 profile=name=x;colour=red", "profile: item 2: "),
             ("1 profile=name=x;rpm=7200;rpm=5400", "profile: item 3: "),
             ("1 profile=name=x;kind=ssd;host=nvme;capacity=64MiB;gc_unit=1MiB;write_buffer=1MiB;"
-             "power_loss_protection=yes;zone_size=4MiB", "profile: it is of a drive with zones"),
+             "power_loss_protection=yes;zone_size=4MiB", "profile: it is of a drive with zones: give zones="),
         ]:
             said = refused("bad", f"{dev} {words}")
             assert said.startswith(expected), f"'{words}': '{said}' instead of '{expected}'"

@@ -9,9 +9,11 @@ import errno
 import os
 import random
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from cases import case
+from davidlib.drive import profileword
 from helpers import raw, writelog
 from helpers.guest import SCRATCH, Failed, dm, loop_disk, mapped, ram_disk, remove, run, say
 from helpers.planted import must_fail, planted
@@ -361,6 +363,29 @@ def what_zones_a_disk_cannot_have_is_said() -> None:
             zone = zones_of(raw_report(fd, shape.zones))[2]
             if zone.wp != zone.start + 8 or raw.read(fd, 4096, shape.size * 2 * MIB) != b"zone" * 1024:
                 raise Failed(f"a table that was refused has changed the zone: {zone}")
+
+
+@case
+def a_profile_of_other_zones_is_refused() -> None:
+    names = ("wd-ultrastar-dc-hc620-14tb", "wd-ultrastar-dc-zn540-1tb")
+    disk, flash = (profileword.load(name, []).text() for name in names)
+    smaller = flash.replace("zone_append_limit=128KiB", "zone_append_limit=64KiB")
+    zns = Shape(zones=16, size=2048, capacity=1077, max_open=14, max_active=14, block=512, append=256)
+    with ExitStack() as stack:
+        backing = stack.enter_context(ram_disk(16 * MIB))
+        for number, (word, shape, says) in enumerate((
+            (disk, Shape(zones=24, size=128, conventional=1, block=512), "profile's zone_size"),
+            (disk, Shape(zones=24, size=256, capacity=200, conventional=1, block=512), "zone_capacity"),
+            (disk, Shape(zones=24, size=256, conventional=2, block=512), "conventional_zones"),
+            (disk, Shape(zones=24, size=256, conventional=1, max_open=4, block=512), "max_open_zones"),
+            (disk, Shape(zones=24, size=256, conventional=1, block=4096), "logical_block"),
+            (flash, replace(zns, max_open=13, max_active=13), "max_open_zones"),
+            (flash, replace(zns, max_active=15), "max_active_zones"),
+            (smaller, zns, "zone_append_limit"),
+            (flash.replace("name=", "precondition=sequential;name="), zns, "precondition"),
+        )):
+            null = stack.enter_context(null_zoned(f"other{number}", shape))
+            refused(line(shape, backing, null, f"profile={word}"), "zones: the", says)
 
 
 @case

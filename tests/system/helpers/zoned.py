@@ -46,6 +46,7 @@ class Shape:
     max_open: int = 0
     max_active: int = 0
     block: int = 4096
+    append: int = 0  # sectors of the largest; 0: what null_blk takes
 
     @property
     def bytes(self) -> int:
@@ -62,6 +63,8 @@ def null_zoned(name: str, shape: Shape) -> Iterator[str]:
     path = NULLB / name
     path.mkdir()
     try:
+        if shape.append:
+            (path / "zone_append_max_sectors").write_text(str(shape.append))
         for key, value in (
             ("size", shape.zones * shape.size),
             ("blocksize", shape.block),
