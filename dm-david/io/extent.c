@@ -38,6 +38,10 @@ void extent_open(struct david *d)
 	/* Without memory nothing is known, and direct I/O is kept. */
 	for (kind = 0; buf && kind < FSEND_KINDS; kind++) {
 		sector = fs_super_sector(kind);
+		if (kind == FSEND_BTRFS && d->zoned && !zoned_super_sector(d, &sector)) {
+			owner_enter_super(&d->owners.disk, kind, NULL);
+			continue;
+		}
 		owner_enter_super(&d->owners.disk, kind, read_stored(d, sector, buf) ?
 			       buf + ((sector & mask) << SECTOR_SHIFT) : NULL);
 	}

@@ -414,6 +414,28 @@ static blk_status_t zoned_command(struct david_io *io, enum zone_op op, sector_t
 	return zoned_status(error);
 }
 
+bool zoned_super_sector(const struct david *d, u32 *sector)
+{
+	*sector = 0;
+	return d->zoned->zones.limits.conventional;
+}
+
+/* A superblock of btrfs may lie there. One at 64 KiB would be of a log that has gone on. */
+static bool zoned_may_be_super(const struct david *d, sector_t sector)
+{
+	u32 at;
+
+	if (zoned_super_sector(d, &at))
+		return sector == at;
+	return sector < 2 * d->zoned->zones.limits.zone_size;
+}
+
+static void zoned_see_super(const struct david_io *io, sector_t sector)
+{
+	if (zoned_may_be_super(io->d, sector))
+		owner_see_zoned_super(&io->d->owners.disk, io->bio);
+}
+
 bool zoned_accept(struct david_io *io)
 {
 	struct zones *zones = &io->d->zoned->zones;
@@ -424,8 +446,10 @@ bool zoned_accept(struct david_io *io)
 
 	if (bio_op(bio) == REQ_OP_READ)
 		return true;
-	if (!zones_sequential(zones, sector) && !append)
+	if (!zones_sequential(zones, sector) && !append) {
+		zoned_see_super(io, sector);
 		return true;
+	}
 	bio->bi_status = BLK_STS_IOERR;
 	/* Neither is offered: see zoned_limits(). */
 	if (bio_op(bio) != REQ_OP_WRITE && !append)
@@ -438,6 +462,7 @@ bool zoned_accept(struct david_io *io)
 		bio_endio(bio);
 		return false;
 	}
+	zoned_see_super(io, result.sector);
 	io->first = result.sector;
 	if (result.opened)
 		io->at_end |= END_OPENS;
@@ -487,6 +512,8 @@ int zoned_manage(struct david_io *io)
 		return DM_MAPIO_SUBMITTED;
 	}
 	size = d->zoned->zones.limits.zone_size;
+	if (zoned_may_be_super(d, result.sector))
+		owner_enter_super(&d->owners.disk, FSEND_BTRFS, NULL);
 	if (bio_op(bio) == REQ_OP_ZONE_RESET && d->implicit)
 		implicit_discard(d->implicit, result.sector, size);
 	io->iter = bio->bi_iter;

@@ -77,6 +77,12 @@ int zoned_report(struct dm_target *ti, struct dm_report_zones_args *args, unsign
  */
 bool zoned_accept(struct david_io *io);
 
+/*
+ * Has the disk one place for btrfs's superblock? Then *@sector is that. Else btrfs writes it to the
+ * first two zones in turn, each behind the one before.
+ */
+bool zoned_super_sector(const struct david *d, u32 *sector);
+
 /* As david_map(): a request to open, close, finish or reset a zone. */
 int zoned_manage(struct david_io *io);
 

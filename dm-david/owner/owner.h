@@ -111,14 +111,22 @@ u64 owner_fs_end(const struct owner_dev *dev);
 void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector);
 
 /*
- * The same for superblocks that are in @mapping, the cache of @dev. Reads nothing: @dev may be
- * suspended, and who asks hold locks. Process context.
+ * btrfs on a disk with zones has its superblock at sector 0 if that is conventional. Else it writes
+ * each one behind the one before, in the first two zones. owner_see_super() does not look for it
+ * there. @bio is a write to such a place: it begins with a superblock, or nothing is known any
+ * more. Any context but NMI.
  */
-void owner_see_cached(struct owner_dev *dev, struct address_space *mapping);
+void owner_see_zoned_super(struct owner_dev *dev, struct bio *bio);
+
+/*
+ * The same as owner_see_super() for superblocks that are in the cache of @bdev, which is @dev's.
+ * Reads nothing: @bdev may be suspended, and who asks hold locks. Process context.
+ */
+void owner_see_cached(struct owner_dev *dev, struct block_device *bdev);
 
 /*
  * Remember what a stored superblock of @kind says of @dev. @super has FS_SUPER_BYTES of it. With
- * NULL none is stored, and the end is forgotten.
+ * NULL none is stored, and what was known is forgotten.
  */
 void owner_enter_super(struct owner_dev *dev, enum fs_kind kind, const void *super);
 

@@ -501,7 +501,7 @@ static struct stack_dev *enter_device(dev_t number)
 	memset(dev->owner.fs_end, 0, sizeof(dev->owner.fs_end));
 	dev->owner.csum_type = OWNER_CSUM_UNKNOWN;
 	if (bdev)
-		owner_see_cached(&dev->owner, compat_bdev_inode(bdev)->i_mapping);
+		owner_see_cached(&dev->owner, bdev);
 	/* Pairs with the look at it in stack_see_remap(): what is known of it comes first. */
 	smp_store_release(&dev->owner.bdev, bdev);
 	return dev;

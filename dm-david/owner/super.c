@@ -3,9 +3,11 @@
 #include "owner.h"
 
 #include <linux/bio.h>
+#include <linux/blkdev.h>
 #include <linux/buffer_head.h>
 #include <linux/highmem.h>
 #include <linux/pagemap.h>
+#include "../compat/compat.h"
 #include "../store/csum.h"
 
 /* btrfs's superblock: fs/btrfs/fs.h, struct btrfs_super_block. fs_end() looks at its magic. */
@@ -27,8 +29,30 @@ void owner_enter_super(struct owner_dev *dev, enum fs_kind kind, const void *sup
 	u64 end = super ? fs_end(kind, super) : 0;
 
 	WRITE_ONCE(dev->fs_end[kind], end);
-	if (kind == FSEND_BTRFS && end)
-		WRITE_ONCE(dev->csum_type, csum_type_of(super));
+	if (kind == FSEND_BTRFS)
+		WRITE_ONCE(dev->csum_type, end ? csum_type_of(super) : OWNER_CSUM_UNKNOWN);
+}
+
+/* With zones btrfs's superblock lies elsewhere: owner_see_zoned_super(). */
+static bool lies_here(enum fs_kind kind, struct block_device *bdev)
+{
+	return kind != FSEND_BTRFS || !bdev || !bdev_is_zoned(bdev);
+}
+
+void owner_see_zoned_super(struct owner_dev *dev, struct bio *bio)
+{
+	struct bvec_iter iter = bio->bi_iter, it;
+	u8 super[FS_SUPER_BYTES], *to = super;
+	struct bio_vec bv;
+
+	if (iter.bi_size < FS_SUPER_BYTES)
+		return;
+	iter.bi_size = FS_SUPER_BYTES;
+	__bio_for_each_segment(bv, bio, it, iter) {
+		memcpy_from_bvec(to, &bv);
+		to += bv.bv_len;
+	}
+	owner_enter_super(dev, FSEND_BTRFS, super);
 }
 
 void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector)
@@ -42,7 +66,7 @@ void owner_see_super(struct owner_dev *dev, struct bio *bio, sector_t sector)
 
 	for (kind = 0; kind < FSEND_KINDS; kind++) {
 		at = fs_super_sector(kind);
-		if (at < sector || at >= end)
+		if (at < sector || at >= end || !lies_here(kind, READ_ONCE(dev->bdev)))
 			continue;
 		iter = bio->bi_iter;
 		bio_advance_iter(bio, &iter, (at - sector) << SECTOR_SHIFT);
@@ -75,8 +99,9 @@ static bool is_block_read(struct folio *folio, size_t at)
 	return is_read;
 }
 
-void owner_see_cached(struct owner_dev *dev, struct address_space *mapping)
+void owner_see_cached(struct owner_dev *dev, struct block_device *bdev)
 {
+	struct address_space *mapping = compat_bdev_inode(bdev)->i_mapping;
 	struct folio *folio;
 	enum fs_kind kind;
 	size_t in_folio;
@@ -84,6 +109,8 @@ void owner_see_cached(struct owner_dev *dev, struct address_space *mapping)
 	void *p;
 
 	for (kind = 0; kind < FSEND_KINDS; kind++) {
+		if (!lies_here(kind, bdev))
+			continue;
 		at = (loff_t)fs_super_sector(kind) << SECTOR_SHIFT;
 		folio = filemap_get_folio(mapping, at >> PAGE_SHIFT);
 		if (IS_ERR_OR_NULL(folio))
