@@ -6,9 +6,13 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import os
 import random
+import re
+import signal
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ import pytest
 
 from davidlib import build
 from davidlib.drive import candidates, worth
+from davidlib.drive.asking import Asking
 from davidlib.util import TREE
 from helpers import figuretable
 from helpers.units import FULL
@@ -420,7 +425,7 @@ def test_what_cannot_be_asked_is_said_in_a_line() -> None:
         lines = error.splitlines()
         # What is to be done is said first.
         assert status == 1 and why in lines[-1] and "Traceback" not in error, error
-        assert len(lines) == 1, error
+        assert len(lines) == 1 + ("no drive could" in why), error
 
 
 @SELDOM
@@ -458,3 +463,41 @@ def test_every_figure_has_its_row() -> None:
     }  # empty here
     degraded = {row.pattern for row in rows if ".degraded." in row.pattern}
     assert {row.pattern for row in rows if not any(row.has(path) for path in paths)} <= lists | degraded
+
+
+def test_ctrl_c_leaves_a_line(tmp_path: Path) -> None:
+    """An array of 12 SSDs takes minutes, where nothing is kept: nothing of it goes on."""
+    words = ["--iops", "20k", "--p99", "1s", "--capacity", "1G", "--level", "none", "--level", "5"]
+    line = [sys.executable, str(TREE / "tools/david"), "choose", *words, "--profile", "intel-540s-1tb"]
+    begun = subprocess.Popen(
+        line,
+        text=True,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)},
+    )
+    assert begun.stderr
+    first = begun.stderr.readline()
+    time.sleep(0.5)
+    begun.send_signal(signal.SIGINT)
+    said, rest = begun.communicate(timeout=60)
+    assert begun.returncode == 130 and not said, rest
+    most = re.fullmatch(r"david: choose: 2 drives in levels, at most (\d+) jobs of david-sim, .*\n", first)
+    # Of both two jobs, single reads and 4 depths; 4 of a drive, of arrays of 3 to 12, and of one failed.
+    assert most and int(most[1]) == 2 * 7 + 4 * (1 + 10 + 1), first
+    last = "drives in levels are done; the answers are kept, and the same command goes on"
+    assert re.fullmatch(rf"david: choose: stopped; [01] of 2 {last}\n", rest), rest
+
+
+def test_no_drive_is_asked_more_often_than_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How often david-sim ran, where nothing is kept, beside the most that was said before."""
+    monkeypatch.setattr(candidates, "CACHE", tmp_path)
+    drive = candidates.Drive(QUICK, [], Asking())
+    demand = candidates.Demand(10**9, 10**12, 1 << 30, 100)  # each depth; and no array is thought to do it
+    most = candidates.most_jobs(drive, "none", 1, demand)
+    assert candidates.choose(drive, "none", 1, demand).verdict == candidates.MISSES
+    # told and a single read; a disk's 4 depths may each be done again.
+    assert drive.room == drive.sectors and drive.asking.done.total() == 2 + len(DEPTHS)
+    assert most == 3 + 8 + 8

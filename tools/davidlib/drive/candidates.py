@@ -20,7 +20,6 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import tempfile
 import threading
 from dataclasses import dataclass, field
@@ -31,8 +30,9 @@ from typing import Any
 from .. import build
 from ..sizes import SECTOR
 from ..util import CACHE, UserError
-from . import served, worth
-from .files import find
+from . import profileword, served, worth
+from .asking import Asking
+from .files import ProfileError, find
 
 DEPTHS = (1, 4, 16, 64)
 COUNT = 4000  # requests of a job: 40 are beyond the 99th percentile
@@ -145,7 +145,7 @@ def words_of(level: str, members: int, failed: int = 0) -> str:
     return f"{level} members={members}{gone}"
 
 
-def _sim(profile: Path, *words: str) -> str:
+def _sim(asking: Asking, profile: Path, *words: str) -> str:
     """What david-sim says; the same words, of the same program and profile, are asked once by all."""
     program, digest = _program()
     what = [digest, hashlib.sha256(profile.read_bytes()).hexdigest(), *words]
@@ -153,7 +153,7 @@ def _sim(profile: Path, *words: str) -> str:
     with contextlib.suppress(OSError):
         return path.read_text()
     line = [str(program), words[0], "--profile", str(profile), *words[1:]]
-    done = subprocess.run(line, capture_output=True, text=True)
+    done = asking.run(line)
     if done.returncode not in (0, 2) or not done.stdout.startswith("{"):
         said = done.stderr.strip().splitlines() or ["david-sim failed"]
         raise UserError(said[0])
@@ -172,12 +172,13 @@ def _program() -> tuple[Path, str]:
     return found, hashlib.sha256(found.read_bytes()).hexdigest()
 
 
-@dataclass
+@dataclass(eq=False)
 class Drive:
     """A drive, as its profile has it."""
 
     profile: str
     options: list[str] = field(default_factory=list)
+    asking: Asking = field(default_factory=Asking)
 
     @cached_property
     def path(self) -> Path:
@@ -186,6 +187,19 @@ class Drive:
     @cached_property
     def text(self) -> str:
         return self.path.read_text(encoding="utf-8", errors="replace")
+
+    @cached_property
+    def room(self) -> int:
+        """Sectors, by the profile's text and before david-sim is asked; 0 if it does not say so."""
+        word = profileword.parse(self.text, "")
+        with contextlib.suppress(ProfileError):
+            for option in self.options:
+                profileword.override(word, option)
+        return word.capacity() // SECTOR
+
+    @property
+    def is_disk(self) -> bool:
+        return not re.search(r"^\s*kind\s*=\s*(ssd|memory)\b", self.text, re.M)
 
     @cached_property
     def told(self) -> dict[str, Any]:
@@ -211,7 +225,7 @@ class Drive:
         said by david-sim's doubts."""
         words = [str(word) for option in self.options for word in ("--option", option)]
         line = [str(_program()[0]), "profile", "show", *words, str(self.path)]
-        done = subprocess.run(line, capture_output=True, text=True)
+        done = self.asking.run(line)
         if done.returncode:
             raise UserError(done.stderr.strip())
         given = dict(re.findall(r"^(\w+) = (\S+)", done.stdout, re.M))
@@ -230,7 +244,8 @@ class Drive:
     def _bench(self, array: str, jobs: list[str], options: list[str]) -> str:
         words = [word for option in options for word in ("--option", option)]
         words += ["--array", array] if array else []
-        return _sim(self.path, "bench", "--json", *words, *(word for job in jobs for word in ("--job", job)))
+        words += [word for job in jobs for word in ("--job", job)]
+        return _sim(self.asking, self.path, "bench", "--json", *words)
 
     def warm(self, level: str, members: int, demand: Demand) -> int:
         writes = (100 - demand.reads) / 100
@@ -266,7 +281,7 @@ class Drive:
         with tempfile.TemporaryDirectory() as directory:
             requests = Path(directory) / "requests"
             served.write(trace, None, requests)
-            found = served.serve_one(requests, (self.path, array), ("open",), way)
+            found = served.serve_one(requests, (self.path, array), ("open",), way, self.asking)
         [run] = found["runs"]
         doubts = []
         if found["beyond"]:
@@ -323,6 +338,20 @@ def _slow(drive: Drive, level: str, members: int, demand: Demand) -> bool:
 def _late(drive: Drive, demand: Demand) -> bool:
     """Do reads take longer than the bound, before anything has to wait?"""
     return demand.reads >= SEEN and drive.read_us(demand) * 1e3 > SLACK * demand.p99
+
+
+def most_jobs(drive: Drive, level: str, most: int, demand: Demand) -> int:
+    """How often choose() asks david-sim, at most."""
+    room = [count for count in members_of(level, most) if not drive.room
+            or SECTOR * sectors_of(level, count, drive.room) >= demand.capacity]
+    # A disk's job is done again, with `steady`, where david-sim doubts it.
+    each = len(demand.traces) or len(DEPTHS) * (1 + drive.is_disk)
+    spares = [spare(level, count) for count in room]
+    degraded = sum(spares) if demand.survives else max(spares, default=0)
+    first = 1  # told
+    if room and not demand.traces:
+        first += 2 + each  # cache, read_us, most
+    return first + each * (len(room) + degraded)
 
 
 def choose(drive: Drive, level: str, most: int, demand: Demand) -> Choice:

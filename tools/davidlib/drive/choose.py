@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
+import hashlib
 import io
 import json
 import re
+import signal
 import threading
 import time
 from collections import Counter
@@ -19,13 +22,17 @@ from .. import build
 from ..command import Commands
 from ..sizes import SECTOR, format_both, format_size, format_time, size_arg, time_arg
 from ..trace import blocks
-from ..util import DAVID, MISSED, NOT_BELIEVABLE, UserError, jobs, say, write_whole
+from ..util import CACHE, DAVID, MISSED, NOT_BELIEVABLE, UserError, jobs, say, write_whole
 from . import candidates, files, served, worth
+from .asking import Asking
 from .candidates import DEPTHS, DOUBTED, FITS, LEVELS, NONE, REFUSED, Choice, Demand, Drive, Tried
 
 MOST = 12
 EVERY = 20  # seconds between lines of progress
+KEPT = CACHE / "choose-seconds.json"  # how long jobs took here; none of it is in a result
+MOST_KEPT = 5000  # the oldest are forgotten
 SURE, NOT_SURE, UNKNOWN = "yes", "no", "unknown"
+Pair = tuple[Drive, str]
 LEGEND = (
     f"times: how many times as much it bears within the bound; beyond {candidates.LOTS} is not looked for.",
     "1 failed, 2 failed: the same with members gone; lost: so is the data; it depends: on which ones.",
@@ -237,40 +244,106 @@ def as_csv(choices: list[Choice], demand: Demand) -> str:
 # --- the work ---
 
 class _Progress:
-    def __init__(self, whole: int) -> None:
-        self.whole, self.done, self.begun, self.said = whole, 0, time.monotonic(), time.monotonic()
-        self.lock = threading.Lock()
+    """How far it is, every EVERY seconds, however long a drive takes; and how long each took."""
 
-    def step(self) -> None:
+    def __init__(self, pairs: list[Pair], most: int, demand: Demand, asking: Asking) -> None:
+        self.asking, self.whole, self.begun = asking, len(pairs), time.monotonic()
+        self.jobs = {pair: candidates.most_jobs(drive, level, most, demand)
+                     for pair in pairs for drive, level in (pair,)}
+        self.lock = threading.Lock()  # of what follows
+        self.done, self.took = 0, dict[str, float]()
+
+    def say_first(self) -> None:
+        kept = durations()
+        known = {pair: jobs * kept[key] for pair, jobs in self.jobs.items() if (key := _like(pair)) in kept}
+        workers = min(jobs(), self.whole)
+        unknown = self.whole - len(known)
+        about = f"{len(known)} of them take at most about {_span(sum(known.values()) / workers)}"
+        rest = f"of {unknown} it is not known how long they take: none like them was asked on this machine"
+        say("; ".join([f"choose: {self.whole} drives in levels, at most {sum(self.jobs.values())} jobs of "
+                       f"david-sim, {workers} at a time", *[about] * bool(known), *[rest] * bool(unknown)]))
+
+    def step(self, pair: Pair, seconds: float, asked: int) -> None:
         with self.lock:
             self.done += 1
-            now = time.monotonic()
-            if now - self.said >= EVERY and self.done < self.whole:
-                self.said = now
-                left = (now - self.begun) / self.done * (self.whole - self.done)
-                say(f"{self.done} of {self.whole} drives in levels; about {left / 60:.1f} min left")
+            if asked:
+                self.took[_like(pair)] = seconds / asked
+
+    def watch(self, over: threading.Event) -> None:
+        while not over.wait(EVERY):
+            say(self.said())
+
+    def said(self) -> str:
+        with self.lock:
+            done = self.done
+        left = (time.monotonic() - self.begun) / done * (self.whole - done) if done else None
+        rest = f"; about {_span(left)} left" if left is not None else ""
+        asked = self.asking.done.total()
+        return f"choose: {done} of {self.whole} drives in levels are done, {asked} jobs of david-sim{rest}"
 
 
-def _one(drive: Drive, level: str, most: int, demand: Demand, progress: _Progress) -> Choice:
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _like(pair: Pair) -> str:
+    drive, level = pair
+    return hashlib.sha256("\0".join([drive.text, *drive.options, level]).encode()).hexdigest()[:20]
+
+
+def durations() -> dict[str, float]:
+    """Seconds that a job took on this machine, by drive and level."""
+    with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+        return {key: float(value) for key, value in json.loads(KEPT.read_text()).items()}
+    return {}
+
+
+def _note(took: dict[str, float]) -> None:
+    """Remember. A machine where nothing can be written forgets."""
+    found = {key: value for key, value in durations().items() if key not in took} | took
+    with contextlib.suppress(OSError, UserError):
+        KEPT.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(KEPT, json.dumps(dict(list(found.items())[-MOST_KEPT:])))
+
+
+def _one(pair: Pair, most: int, demand: Demand, progress: _Progress) -> Choice:
+    (drive, level), begun = pair, time.monotonic()
+    done, thread = drive.asking.done, threading.get_ident()
+    before = done[thread]
     try:
         return candidates.choose(drive, level, most, demand)
     except UserError as error:
         return Choice(drive, level, REFUSED, why=str(error))
     finally:
-        progress.step()
+        if not drive.asking.stopped:
+            progress.step(pair, time.monotonic() - begun, done[thread] - before)
 
 
-def choose(drives: list[Drive], levels: list[str], most: int, demand: Demand) -> list[Choice]:
+def choose(pairs: list[Pair], most: int, demand: Demand, asking: Asking) -> list[Choice]:
+    """Of each drive in each level. After Ctrl-C nothing goes on, and KeyboardInterrupt is raised."""
     build.ensure("david-sim")
-    pairs = [(drive, level) for drive in drives for level in levels]
-    progress = _Progress(len(pairs))
-    with ThreadPoolExecutor(jobs()) as pool:
-        found = [pool.submit(_one, drive, level, most, demand, progress) for drive, level in pairs]
-        try:
-            return [one.result() for one in found]
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    progress, over = _Progress(pairs, most, demand, asking), threading.Event()
+    progress.say_first()
+    threading.Thread(target=progress.watch, args=(over,), daemon=True).start()
+    try:
+        with ThreadPoolExecutor(jobs()) as pool:
+            found = [pool.submit(_one, pair, most, demand, progress) for pair in pairs]
+            try:
+                return [one.result() for one in found]
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt):
+                    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one comes no sooner to an end
+                asking.stop()
+                pool.shutdown(cancel_futures=True)
+                raise
+    except KeyboardInterrupt:
+        kept = "what a trace came to is not kept" if demand.traces else \
+            "the answers are kept, and the same command goes on"
+        say(f"choose: stopped; {progress.done} of {len(pairs)} drives in levels are done; {kept}")
+        raise
+    finally:
+        over.set()
+        _note(progress.took)
 
 
 def _demand(args: argparse.Namespace) -> Demand:
@@ -297,11 +370,12 @@ def _demand(args: argparse.Namespace) -> Demand:
 def command(args: argparse.Namespace) -> int:
     demand = _demand(args)
     lost = [served.missing(trace) for trace in demand.traces]
-    drives = [Drive(name, args.option) for name in (args.profile or files.names())]
+    asking = Asking()
+    drives = [Drive(name, args.option, asking) for name in (args.profile or files.names())]
     for drive in drives:
         drive.path  # noqa: B018  an unknown one is told before anything is simulated
     levels = list(dict.fromkeys(args.level or LEVELS))
-    choices = choose(drives, levels, args.most, demand)
+    choices = choose([(drive, level) for drive in drives for level in levels], args.most, demand, asking)
     if args.json:
         print(json.dumps(as_json(choices, demand), indent=2))
     else:

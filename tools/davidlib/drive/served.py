@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import json
-import subprocess
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from ..trace.account import Account, Taken
 from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
 from ..util import NOT_BELIEVABLE, UserError, say
 from . import recording
+from .asking import Asking
 from .files import find
 
 LOOPS = {"open": ("open",), "closed": ("closed",), "both": ("open", "closed")}
@@ -143,7 +143,8 @@ def _targets(trace: Trace, way: Way, word: Path) -> list[tuple[Path, str]]:
     return [(drive, array) for drive in drives for array in ("", *way.arrays)]
 
 
-def serve_one(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], way: Way) -> dict[str, Any]:
+def serve_one(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], way: Way,
+              asking: Asking) -> dict[str, Any]:
     profile, array = target
     line = [str(build.ensure("david-sim")), "blocks", "--profile", str(profile), "--requests", str(requests)]
     line += [f"--{loop}" for loop in loops]
@@ -152,7 +153,7 @@ def serve_one(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], 
     line += ["--bound", str(way.bound)] if "open" in loops and not way.out else []
     line += ["--out", way.out] if way.out else []
     line += [word for option in way.options for word in ("--option", option)]
-    done = subprocess.run(line, capture_output=True, text=True)
+    done = asking.run(line)
     if done.returncode:
         said = done.stderr.strip() or "david-sim failed"
         name = profile.stem + (f" in '{array}'" if array else "")
@@ -172,7 +173,8 @@ def serve(trace: Trace, way: Way) -> dict[str, Any]:
         targets = _targets(trace, way, Path(directory) / "recorded.profile")
         if way.out and (len(targets) > 1 or len(loops) > 1):
             raise UserError("-o is for one drive, and for --loop open or closed")
-        served = [serve_one(requests, target, loops, way) for target in targets]
+        asking = Asking()
+        served = [serve_one(requests, target, loops, way, asking) for target in targets]
     return {"trace": trace.as_json(), "served": served}
 
 
