@@ -27,7 +27,9 @@ from helpers import figuretable
 from helpers.units import FULL
 
 PROFILES = Path(__file__).parent / "profiles"
-PLAIN, QUICK, FLASH = (str(PROFILES / f"{name}.profile") for name in ("plain", "quick", "flash"))
+PLAIN, QUICK, FLASH, ZONED = (
+    str(PROFILES / f"{name}.profile") for name in ("plain", "quick", "flash", "zoned")
+)
 MOST = 5
 # As docs/REFERENCE.md has it, and not as the code: the level, its members, and how many of them have data.
 ROOM = {
@@ -406,6 +408,58 @@ def test_statuses_and_what_is_said(tmp_path: Path) -> None:
     assert {row["profile"] for row in rows} == {"plain"} and rows[0]["fits"] == "1"
     status, said, _ = david("choose", "--iops", "20k", "--p99", "50ms", *small)
     assert status == 3 and "nothing that was tried fits" in said and "times what is asked" in said
+
+
+def msr(path: Path, op: str) -> tuple[str, ...]:
+    """Words for a trace of 9 requests at the disk's front."""
+    lines = (f"{128166372 * 10**9 // 100 + n * 10**6},h,0,{op},{n * 4096},4096,500\n" for n in range(9))
+    path.write_text("".join(lines))
+    return (str(path), "--format", "msr", "--profile", ZONED)
+
+
+ONCE = "choose", "--p99", "1s", "--capacity", "1M", "--iops", "5", "--profile", ZONED, "--level"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((*ONCE, "none"), "written in order"),
+        (("sim", "WRITES"), "written in order"),
+        (("bench", "QUESTION", "--list"), "written in order"),
+        pytest.param((*ONCE, "1", "--read-share", "100"), "in no array", marks=SELDOM),
+        pytest.param(
+            ("choose", "--p99", "1s", "--level", "none", "--trace", "WRITES"),
+            "written in order",
+            marks=SELDOM,
+        ),
+        pytest.param(("sim", "READS", "--array", "1 members=2"), "in no array", marks=SELDOM),
+    ],
+)
+def test_drives_with_zones_are_refused_in_words(words: tuple[str, ...], why: str, tmp_path: Path) -> None:
+    """Nobody knows where a trace's write may go, md takes no zones, and david bench makes none."""
+    question = tmp_path / "question.toml"
+    question.write_text((TREE / "examples/array.toml").read_text().replace("toshiba-p300-3tb", ZONED))
+    there = {
+        "QUESTION": (str(question),),
+        "READS": msr(tmp_path / "reads.csv", "Read"),
+        "WRITES": msr(tmp_path / "writes.csv", "Write"),
+    }
+    status, said, error = david(*(part for word in words for part in there.get(word, (word,))))
+    assert status == 1 and why in error.splitlines()[-1] and "Traceback" not in error, error
+    assert "fits" not in said.replace("nothing that was tried fits", ""), said
+
+
+@SELDOM
+def test_reads_of_drives_with_zones_are_served() -> None:
+    status, said, error = david(*ONCE, "none", "--read-share", "100", "--json")
+    assert status == 0 and json.loads(said)["choices"][0]["verdict"] == "fits", (said, error)
+
+
+@pytest.mark.parametrize("words", [("rebuild",), ("bench", "--job", "random")])
+def test_no_array_has_drives_with_zones(words: tuple[str, ...]) -> None:
+    line = [build.ensure("david-sim"), *words, "--profile", ZONED, "--array", "5 members=3 failed=0"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 1 and "in no array" in done.stderr, done.stderr
 
 
 @SELDOM

@@ -190,6 +190,16 @@ int array_parse(struct array_setup *setup, const char *text, u64 member_sectors)
 	return wrong ? array_wrong_word(text, wrong) : 0;
 }
 
+int array_parse_of(struct array_setup *setup, const char *text, const struct profile *profile)
+{
+	if (profile->zone_size)
+		return array_wrong_word(text, "drives with zones are in no array");
+	if (array_parse(setup, text, profile->sectors))
+		return -1;
+	setup->profile = profile;
+	return 0;
+}
+
 #define MB	(512 / 1e6)	/* a sector */
 
 static double share(u64 part, u64 of)

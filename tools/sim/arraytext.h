@@ -14,6 +14,9 @@ extern const char array_words[];
  */
 int array_parse(struct array_setup *setup, const char *text, u64 member_sectors);
 
+/* The same of such drives. Drives with zones are refused: md takes none. */
+int array_parse_of(struct array_setup *setup, const char *text, const struct profile *profile);
+
 /* What members did in @ns: lines of text, or fields of an object of JSON. */
 void array_print_text(FILE *out, const struct array_member_figures *figures, u32 members);
 void array_print_json(FILE *out, const struct array_member_figures *figures, u32 members, u64 ns);

@@ -622,9 +622,7 @@ int bench_main(int argc, char **argv)
 		fprintf(stderr, "david-sim bench: --size: the profile cannot be scaled to that\n");
 		r = 1;
 	}
-	if (!r && args->array && profile.zone_size)
-		r = bad_usage(command, "--array: drives with zones are in no array");
-	if (!r && args->array && array_parse(&args->setup, args->array, profile.sectors))
+	if (!r && args->array && array_parse_of(&args->setup, args->array, &profile))
 		r = 1;
 	if (!r && args->keep_flash && profile.kind != DRIVE_SSD)
 		r = bad_usage(command, "--keep-flash: the drive has none");

@@ -182,6 +182,22 @@ static int blocks_load_file(struct blocks *blocks, const char *name, u64 sectors
 	return 0;
 }
 
+/* A block trace has no commands to zones. So nobody knows where a write may go. */
+static int blocks_check_zones(const struct blocks *blocks, const struct profile *profile)
+{
+	u64 first = (u64)profile->conventional_zones * profile->zone_size, i;
+	const struct blocks_request *request;
+
+	for (i = 0; profile->zone_size && i < blocks->nr; i++) {
+		request = &blocks->requests[i];
+		if ((request->op == DISK_WRITE || request->op == DISK_TRIM) &&
+		    request->sector + request->sectors > first)
+			return complain("%s: %s; take a drive without zones", profile->name,
+					"writes or discards lie in zones that are written in order");
+	}
+	return 0;
+}
+
 static double per_second(double count, u64 ns)
 {
 	return ns ? count * 1e9 / ns : 0;
@@ -415,11 +431,12 @@ int blocks_main(int argc, char **argv)
 	    profile.precondition == PRECONDITION_FRESH)
 		profile.precondition = PRECONDITION_SEQUENTIAL;
 	if (!r && args.array)
-		r = array_parse(&setup, args.array, profile.sectors);
-	setup.profile = &profile;
+		r = array_parse_of(&setup, args.array, &profile);
 	sectors = args.array ? setup.layout.sectors : profile.sectors;
 	if (!r)
 		r = blocks_load_file(&blocks, args.requests, sectors);
+	if (!r)
+		r = blocks_check_zones(&blocks, &profile);
 	if (!r)
 		r = blocks_begin(&args, &profile, args.array ? &setup : NULL, &blocks);
 	free(blocks.requests);

@@ -249,7 +249,7 @@ static int run_trace(const struct arguments *args, const struct profile *profile
 	struct trace trace;
 	int status = 0;
 
-	if (args->array && array_parse(&setup, args->array, profile->sectors))
+	if (args->array && array_parse_of(&setup, args->array, profile))
 		return 1;
 	setup.profile = profile;
 	members.nr = setup.layout.members;

@@ -187,9 +187,8 @@ static int prepare_rebuild(struct arguments *args, const struct profile *profile
 	const char *wrong;
 	u32 i;
 
-	if (array_parse(&args->setup, args->array, profile->sectors))
+	if (array_parse_of(&args->setup, args->array, profile))
 		return 1;
-	args->setup.profile = profile;
 	how->hz = args->hz;
 	how->speed_max = args->speed_max;
 	how->sectors = args->span ?: args->setup.layout.member_sectors & ~7ULL;

@@ -201,6 +201,10 @@ class Drive:
     def is_disk(self) -> bool:
         return not re.search(r"^\s*kind\s*=\s*(ssd|memory)\b", self.text, re.M)
 
+    @property
+    def is_zoned(self) -> bool:
+        return bool(re.search(r"^\s*zone_size\s*=", self.text, re.M))
+
     @cached_property
     def told(self) -> dict[str, Any]:
         """Its name, kind and drive, as david-sim bench says them."""
@@ -239,7 +243,9 @@ class Drive:
     def asked(self) -> list[str]:
         """Options: an SSD is one that has been written, as it is in use."""
         said = any(option.startswith("precondition=") for option in self.options)
-        return [*self.options, *([] if said or self.told["kind"] != "ssd" else ["precondition=random"])]
+        # Zones are written in order.
+        used = "precondition=sequential" if self.is_zoned else "precondition=random"
+        return [*self.options, *([] if said or self.told["kind"] != "ssd" else [used])]
 
     def _bench(self, array: str, jobs: list[str], options: list[str]) -> str:
         words = [word for option in options for word in ("--option", option)]
@@ -342,6 +348,8 @@ def _late(drive: Drive, demand: Demand) -> bool:
 
 def most_jobs(drive: Drive, level: str, most: int, demand: Demand) -> int:
     """How often choose() asks david-sim, at most."""
+    if drive.is_zoned and level != NONE:
+        return 0
     room = [count for count in members_of(level, most) if not drive.room
             or SECTOR * sectors_of(level, count, drive.room) >= demand.capacity]
     # A disk's job is done again, with `steady`, where david-sim doubts it.
@@ -356,6 +364,10 @@ def most_jobs(drive: Drive, level: str, most: int, demand: Demand) -> int:
 
 def choose(drive: Drive, level: str, most: int, demand: Demand) -> Choice:
     """The least members of the drive that meet the demand in this level."""
+    if drive.is_zoned and level != NONE:
+        raise UserError("drives with zones are in no array")
+    if drive.is_zoned and not demand.traces and demand.reads < 100:
+        raise UserError("its zones are written in order, and not at random; --read-share 100 asks for reads")
     found = Choice(drive, level, MISSES)
     numbers = members_of(level, most)
     room = [count for count in numbers
