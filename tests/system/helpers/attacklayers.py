@@ -60,6 +60,7 @@ class Place:
     arrays: list[str] = field(default_factory=list)
     uppers: list[str] = field(default_factory=list)  # fake disks among the layers
     legs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    below: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by layer: what it stands on
     mounts: list[str] = field(default_factory=list)
 
     def create(self, name: str, table: str) -> str:
@@ -357,7 +358,8 @@ def build(place: Place, names: list[str], joins: dict[str, int], devices: list[s
     """The devices on top. Raises Failed, with the layer's name."""
     for number, name in enumerate(names):
         width = joins.get(name, 1)
-        groups = [devices[i : i + width] for i in range(0, len(devices), width)]
+        groups = [tuple(devices[i : i + width]) for i in range(0, len(devices), width)]
+        place.below |= {f"layer{number}{i}": group for i, group in enumerate(groups)}
         try:
             devices = [BUILDERS[name](place, f"layer{number}{i}", *group) for i, group in enumerate(groups)]
         except (Failed, OSError) as error:

@@ -820,12 +820,8 @@ def md_check(side: Side, rng: random.Random) -> None:
 
 @step("LVM: snapshot, and away")
 def lvm_snapshot(side: Side, rng: random.Random) -> None:
-    """The same is done where lvm refuses: the control of a fake disk on a disk is its copy, seen twice."""
-    for number, name in enumerate(side.plan.layers):
-        if name not in ("LVM linear", "LVM striped"):
-            continue
-        below = tuple(below_of(side, number))
-        group = f"layer{number}0"
+    """The same is done where lvm refuses."""
+    for group, below in groups_of_volumes(side, "LVM linear", "LVM striped"):
         with suppress(Failed):
             lvm("lvcreate", "-s", "-n", "snap", "-l", "20%FREE", f"{group}/a", disks=below)
         work_a_little(side, rng)
@@ -835,17 +831,18 @@ def lvm_snapshot(side: Side, rng: random.Random) -> None:
 
 @step("LVM: larger")
 def lvm_larger(side: Side, rng: random.Random) -> None:
+    for group, below in groups_of_volumes(side, "LVM linear", "LVM in pieces", "LVM striped"):
+        with suppress(Failed):
+            lvm("lvextend", "-l", "+10%FREE", f"{group}/a", disks=below)
+
+
+def groups_of_volumes(side: Side, *kinds: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """With what each stands on. Of other devices its lvm sees none: below the control's linear device the
+    same labels stand again, and of what it finds twice lvm changes nothing.
+    """
     for number, name in enumerate(side.plan.layers):
-        if name in ("LVM linear", "LVM in pieces", "LVM striped"):
-            with suppress(Failed):
-                lvm("lvextend", "-l", "+10%FREE", f"layer{number}0/a", disks=tuple(below_of(side, number)))
-
-
-def below_of(side: Side, number: int) -> list[str]:
-    """What the lvm of that layer may see: all that could lie below it."""
-    if number:
-        return [r"/dev/mapper/layer.*", r"/dev/loop.*", r"/dev/md.*"]
-    return [f"/dev/mapper/{name}" for name in side.names]
+        if name in kinds:
+            yield f"layer{number}0", side.place.below[f"layer{number}0"]
 
 
 @step("loop: told again")
