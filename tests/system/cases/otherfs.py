@@ -8,14 +8,13 @@ minute on nilfs2; DAVID_SCALE=full has them, in every mode.
 
 from __future__ import annotations
 
-import ctypes
-import fcntl
 import os
 import random
 
 from cases import case
 from helpers.cutoff import Cut
 from helpers.filesystems import TOOLS
+from helpers.fsverity import enable_verity, merkle_tree
 from helpers.guest import Complaints, Failed, device_stats, fake_disk, linear_disk, mounted, ram_disk, run
 from helpers.lifekinds import FILE_SYSTEMS
 from helpers.manifest import manifest
@@ -29,7 +28,6 @@ OPTIONS = {"f2fs": "", "nilfs2": "nogc"}
 MODES = ("auto", "explicit")
 # A newer f2fs that stops at an error shows the way there.
 CRASH = r"F2FS-fs|NILFS|[Nn]ilfs|I/O error|lost async page write|Call Trace"
-FS_IOC_ENABLE_VERITY, FS_IOC_READ_VERITY_METADATA = 0x40806685, 0xC0286687
 
 
 def counts(group: str) -> dict[str, int]:
@@ -143,29 +141,6 @@ def data_of_f2fs_is_dropped_and_status_says_that_nilfs2s_is_not() -> None:
                 raise Failed(f"{squashed} of {blocks} blocks of data were squashed: {evidence}")
             if fs == "nilfs2" and (squashed or evidence["unproven"] < blocks // 2):
                 raise Failed(f"{squashed} blocks of nilfs2 were squashed: {evidence}")
-
-
-def enable_verity(path: str) -> None:
-    argument = (ctypes.c_uint8 * 128)()
-    argument[0], argument[4] = 1, 1  # version; SHA-256
-    ctypes.c_uint32.from_buffer(argument, 8).value = 4096
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.ioctl(fd, FS_IOC_ENABLE_VERITY, bytes(argument))
-    finally:
-        os.close(fd)
-
-
-def merkle_tree(path: str) -> bytes:
-    """As it stands on the disk."""
-    room = MIB
-    buffer = ctypes.create_string_buffer(room)
-    argument = (ctypes.c_uint64 * 5)(1, 0, room, ctypes.addressof(buffer), 0)
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        return buffer.raw[: fcntl.ioctl(fd, FS_IOC_READ_VERITY_METADATA, argument)]
-    finally:
-        os.close(fd)
 
 
 @case
