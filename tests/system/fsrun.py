@@ -21,7 +21,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from helpers.featurekinds import FEATURES, Feature
 from helpers.filesystems import OF_DATA, TOOLS, UUID
+from helpers.fsverity import enable_verity, merkle_tree
 from helpers.guest import (
     SCRATCH,
     Complaints,
@@ -30,6 +32,7 @@ from helpers.guest import (
     fake_disk,
     leaks,
     linear_disk,
+    loop_disk,
     mounted,
     ram_disk,
     run,
@@ -38,6 +41,8 @@ from helpers.guest import (
 )
 from helpers.manifest import checksum, difference, manifest
 from helpers.sparse import data_runs
+from helpers.trees import equal
+from helpers.victim import drop_caches
 from helpers.workload import SCALES, Workload
 
 SEED = 20
@@ -68,27 +73,45 @@ FILE_SYSTEMS = {
 
 @dataclass(frozen=True)
 class Run:
-    """What to do, as the command line says it: FS[:SIZE[:STORE[:SCALE[:CLASSIFY]]]]"""
+    """What to do, as the command line says it: FS[+FEATURE][:SIZE[:STORE[:SCALE[:CLASSIFY]]]]"""
 
     fs: str
     size: int = 1 << 40
     store: int = 128 << 20
     scale: str = "check"
     classify: str = "auto"
+    feature: str = ""  # of FEATURES
     arg: str = ""
+
+    @property
+    def kind(self) -> Feature:
+        return FEATURES[self.fs][self.feature] if self.feature else Feature()
+
+    @property
+    def tree(self) -> tuple[object, ...]:
+        """What a tree on the reference depends on."""
+        return self.fs, self.feature, self.size, self.scale, self.content
+
+    @property
+    def content(self) -> bool:
+        """With everything kept, contents are compared, too."""
+        return self.classify == "keep" or self.classify in self.kind.exact
 
     @staticmethod
     def parse(text: str) -> Run:
-        fs, *rest = text.split(":")
-        if fs not in FILE_SYSTEMS or len(rest) > 4 or (len(rest) > 2 and rest[2] not in SCALES):
+        words, *rest = text.split(":")
+        fs, plus, feature = words.partition("+")
+        unknown = fs not in FILE_SYSTEMS or (plus and feature not in FEATURES.get(fs, {}))
+        if unknown or len(rest) > 4 or (len(rest) > 2 and rest[2] not in SCALES):
             raise argparse.ArgumentTypeError(
-                f"'{text}' is not of the form FS[:SIZE[:STORE[:SCALE[:CLASSIFY]]]]"
+                f"'{text}' is not of the form FS[+FEATURE][:SIZE[:STORE[:SCALE[:CLASSIFY]]]]"
             )
         values: list[int | str] = [sizes.parse_size(word) for word in rest[:2]]
-        return Run(fs, *values, *rest[2:], arg=text)  # type: ignore[arg-type]
+        return Run(fs, *values, *rest[2:], feature=feature, arg=text)  # type: ignore[arg-type]
 
     def label(self) -> str:
-        return f"{self.fs}-{sizes.format_size(self.size).replace(' ', '')}-{self.scale}-{self.classify}"
+        fs = f"{self.fs}-{self.feature}" if self.feature else self.fs
+        return f"{fs}-{sizes.format_size(self.size).replace(' ', '')}-{self.scale}-{self.classify}"
 
 
 @dataclass
@@ -102,6 +125,7 @@ class Result:
     seconds: dict[str, float] = field(default_factory=dict)
     written: int = 0
     read: int = 0
+    squashed: int = 0  # bytes, on all disks, at once or later
     declined: list[str] = field(default_factory=list)
     store_after_mkfs: int = 0
     store_after_workload: int = 0
@@ -159,23 +183,41 @@ def read_data(fd: int, buffer: bytearray) -> int:
     return total
 
 
-def store_bytes(name: str) -> int:
-    figures = device_stats(name)
-    return int(figures["store_used"]) * int(figures["block_size"])
+def store_bytes(disks: list[str]) -> int:
+    figures = [device_stats(os.path.basename(disk)) for disk in disks]
+    return sum(int(each["store_used"]) * int(each["block_size"]) for each in figures)  # type: ignore[call-overload]
 
 
-def make(result: Result, fs: str, words: tuple[str, ...], where: str) -> None:
+def make(result: Result, todo: Run, words: tuple[str, ...], *where: str) -> None:
+    more = [*todo.kind.mkfs]
+    if todo.kind.beside:
+        *where, beside = where  # type: ignore[assignment]
+        option = "-l" if todo.kind.beside == "logdev" else "-r"
+        more += [option, f"{todo.kind.beside}={beside}"]
     with Stopwatch(result).step("mkfs"):
-        run(*TOOLS[fs].mkfs, *FILE_SYSTEMS[fs].mkfs, *words, where)
+        run(*TOOLS[todo.fs].mkfs, *FILE_SYSTEMS[todo.fs].mkfs, *words, *more, *where)
 
 
-def check(fs: str, disk: str) -> None:
-    run(*TOOLS[fs].check, *FILE_SYSTEMS[fs].check, disk)
+def check(todo: Run, disks: list[str]) -> None:
+    if not todo.kind.checked:
+        return
+    more: tuple[str, ...] = ()
+    if todo.kind.beside:
+        more = ("-l" if todo.kind.beside == "logdev" else "-r", disks[1])
+    elif len(disks) > 1:
+        run("btrfs", "device", "scan", *disks)
+    run(*TOOLS[todo.fs].check, *FILE_SYSTEMS[todo.fs].check, *more, disks[0])
 
 
-def judge_store(result: Result, todo: Run, name: str, disk: str) -> None:
+def options(todo: Run, disks: list[str]) -> str:
+    """Of mount."""
+    names = [todo.kind.beside or "device"] * (len(disks) - 1)
+    return ",".join(filter(None, [todo.kind.mount, *map("{}={}".format, names, disks[1:])]))
+
+
+def judge_store(result: Result, todo: Run, disk: str) -> None:
     """Constant blocks cost nothing: what mkfs leaves behind is small."""
-    result.store_after_mkfs = store_bytes(name)
+    result.store_after_mkfs = store_bytes([disk])
     fs = FILE_SYSTEMS[todo.fs]
     allowed = (todo.size <= 1 << 35 and fs.store_after_small) or fs.store_after_mkfs
     if todo.fs == "ext4" and "orphan_file" in run("dumpe2fs", "-h", disk):
@@ -184,50 +226,107 @@ def judge_store(result: Result, todo: Run, name: str, disk: str) -> None:
         result.errors.append(f"store use after mkfs: {result.store_after_mkfs} bytes, allowed {allowed}")
 
 
-def judge_stats(result: Result, todo: Run, name: str) -> None:
+def judge_stats(result: Result, todo: Run, disks: list[str]) -> None:
     """A disk that keeps everything would pass all other tests."""
-    result.stats = figures = device_stats(name)
-    if figures["errors"] or figures["nospc"] or figures["state"] == "full":
-        result.errors.append("requests failed, see stats")
-    squashed = figures["written"]["squashed"] * figures["block_size"]
+    squashed = 0
+    for disk in disks:
+        figures: dict[str, Any] = device_stats(os.path.basename(disk))
+        result.stats = result.stats or figures
+        if figures["errors"] or figures["nospc"] or figures["state"] == "full":
+            result.errors.append(f"requests failed, see stats of {disk}: {figures}")
+        blocks = figures["written"]["squashed"] + figures["unclassified"]["data"]
+        squashed += blocks * figures["block_size"]
+    result.squashed = squashed
     if todo.classify == "keep" and squashed:
         result.errors.append(f"{squashed} bytes squashed with classify=keep")
     # Blocks that a write only touches at its ends, zeros and btrfs's inline files are rightly not squashed.
-    if todo.classify != "keep" and squashed < result.written * 0.6:
+    if squashed < result.written * todo.kind.squashes(todo.classify):
         result.errors.append(f"only {squashed} of {result.written} bytes squashed")
 
 
-def life(result: Result, todo: Run, disk: str, driver: str) -> list[str]:
+def sealed(top: str, work: Workload) -> dict[str, bytes]:
+    """Files with verity from now on, and their Merkle trees. By name in `top`."""
+    chosen = [path for path in work.files if os.path.getsize(path)][:40]
+    if len(chosen) < 20:
+        raise Failed(f"only {len(chosen)} files for verity")
+    for path in chosen:
+        enable_verity(path)
+    return {os.path.relpath(path, top): merkle_tree(path) for path in chosen}
+
+
+def worked_on(result: Result, todo: Run, top: str) -> dict[str, bytes]:
+    """The workload. With a feature: as memory has the tree, it comes from the disk, mounted as it is."""
+    directory = top
+    if todo.feature:
+        directory = f"{top}/life"
+        os.mkdir(directory)
+    if todo.kind.made:
+        todo.kind.made(directory)
+    work = Workload(directory, SEED, SCALES[todo.scale], todo.kind.compressible)
+    work.run()
+    result.written, result.declined = work.written, sorted(work.skipped)
+    trees = sealed(top, work) if todo.kind.verity else {}
+    if todo.feature:
+        before = manifest(top)
+        drop_caches()
+        equal("without what memory had", before, manifest(top))
+    return trees
+
+
+def life(result: Result, todo: Run, disks: list[str], driver: str) -> list[str]:
     """All that happens to one file system. Returns its manifest."""
     clock = Stopwatch(result)
     david = result.target == "david"
-    name = os.path.basename(disk)
+    disk = disks[0]
     fs = FILE_SYSTEMS[todo.fs]
+    # Whoever has one disk has made the reference's file system by now.
+    if david or len(disks) > 1:
+        make(result, todo, (), *disks)
+    if david and not todo.feature:
+        judge_store(result, todo, disk)
+    where = (disk, driver, options(todo, disks))
+    with mounted(*where) as top, clock.step("workload"):
+        trees = worked_on(result, todo, top)
     if david:
-        make(result, todo.fs, (), disk)
-        judge_store(result, todo, name, disk)
-    with mounted(disk, driver) as top, clock.step("workload"):
-        work = Workload(top, SEED, SCALES[todo.scale])
-        work.run()
-        result.written, result.declined = work.written, sorted(work.skipped)
-    if david:
-        result.store_after_workload = store_bytes(name)
-    if david:
+        result.store_after_workload = store_bytes(disks)
+    if david or todo.feature:
         with clock.step("check"):
-            check(todo.fs, disk)
-    with mounted(disk, driver) as top:
+            check(todo, disks)
+    with mounted(*where) as top:
         with clock.step("manifest"):
-            lines = manifest(top, content=todo.classify == "keep")
+            lines = manifest(top, content=todo.content)
         result.entries, result.manifest = len(lines), checksum(lines)
-        with clock.step("read"):
-            result.read = read_all(top)
+        for path, tree in trees.items():
+            if merkle_tree(f"{top}/{path}") != tree:
+                raise Failed(f"the Merkle tree of {path} is not as it was")
+        # What was squashed is not what verity was asked for: it rightly says so.
+        if not david or not todo.kind.verity or todo.content:
+            with clock.step("read"):
+                result.read = read_all(top)
     # Without KVM, or over all groups of a very large disk, a second look takes longer than all the rest.
     if david and not fs.slow_check and result.lab != "vm" and todo.size <= LOOKED_AT_TWICE:
         with clock.step("second check"):
-            check(todo.fs, disk)
+            check(todo, disks)
     if david:
-        judge_stats(result, todo, name)
+        judge_stats(result, todo, disks)
     return lines
+
+
+def made_disks(stack: ExitStack, result: Result, todo: Run, reference: Path) -> list[str]:
+    count = todo.kind.disks + bool(todo.kind.beside)
+    disks = []
+    for number in range(count):
+        name = f"{todo.fs}{number or ''}"
+        if result.target == "linear":
+            # On the file, not on the disk: loop writes the gigabytes of zeros that a file's mkfs punches.
+            prepare = partial(make, result, todo, FILE_SYSTEMS[todo.fs].reference) if count == 1 else id
+            disks.append(stack.enter_context(linear_disk(f"ref-{name}", todo.size, reference, prepare)))
+        else:
+            # There is one ram_disk at most.
+            backing = stack.enter_context(ram_disk(todo.store) if not number else loop_disk(todo.store))
+            words = ("--classify", todo.classify)
+            disks.append(stack.enter_context(fake_disk(f"david-{name}", todo.size, backing, *words)))
+    return disks
 
 
 def one(todo: Run, target: str, reference: Path) -> tuple[Result, list[str]]:
@@ -239,16 +338,10 @@ def one(todo: Run, target: str, reference: Path) -> tuple[Result, list[str]]:
     driver = "ext4" if todo.fs == "ext3" and "ext3" not in known else todo.fs
     try:
         with ExitStack() as stack:
-            if target == "linear":
-                # On the file, not on the disk: loop writes the gigabytes of zeros that a file's mkfs punches.
-                prepare = partial(make, result, todo.fs, FILE_SYSTEMS[todo.fs].reference)
-                disk = stack.enter_context(linear_disk(f"ref-{todo.fs}", todo.size, reference, prepare))
-            else:
-                backing = stack.enter_context(ram_disk(todo.store))
-                disk = stack.enter_context(
-                    fake_disk(f"david-{todo.fs}", todo.size, backing, "--classify", todo.classify)
-                )
-            lines = life(result, todo, disk, driver)
+            if todo.kind.disks > 1:
+                stack.callback(run, "btrfs", "device", "scan", "--forget", ok=(0, 1))
+            disks = made_disks(stack, result, todo, reference)
+            lines = life(result, todo, disks, driver)
     except (Failed, OSError) as error:
         result.errors.append(f"{type(error).__name__}: {error}")
     result.errors += [f"kernel: {text}" for text in complaints.found()]
@@ -261,7 +354,7 @@ def main(argv: list[str] | None = None) -> int:
         "runs",
         nargs="+",
         type=Run.parse,
-        metavar="FS[:SIZE[:STORE[:SCALE[:CLASSIFY]]]]",
+        metavar="FS[+FEATURE][:SIZE[:STORE[:SCALE[:CLASSIFY]]]]",
         help=f"{', '.join(FILE_SYSTEMS)}; default 1T, on 128M, scale check, auto",
     )
     parser.add_argument("--target", default="linear,david", help="comma-separated (default: %(default)s)")
@@ -279,17 +372,19 @@ def main(argv: list[str] | None = None) -> int:
     )
     args = parser.parse_args(argv)
     failed = False
+    references: dict[tuple[object, ...], list[str]] = {}
     for todo in args.runs:
-        expected: list[str] | None = None
         for target in args.target.split(","):
             if target == "linear" and todo.fs in args.without_reference.split(","):
                 continue
+            if target == "linear" and todo.feature and todo.tree in references:
+                continue
             say(f"fsrun: {todo.label()} on {target}")
             result, lines = one(todo, target, args.reference)
-            if target == "linear":
-                expected = lines
-            elif expected and not result.errors:
-                result.difference = difference(expected, lines)
+            if target == "linear" and not result.errors:
+                references[todo.tree] = lines
+            elif target != "linear" and todo.tree in references and not result.errors:
+                result.difference = difference(references[todo.tree], lines)
             print("RESULT " + json.dumps(vars(result)), flush=True)
             failed = failed or bool(result.errors or result.difference)
     if lost := leaks():

@@ -13,6 +13,8 @@ import pytest
 from davidlib.lab import kernels
 
 import vmjobs
+from fsrun import Run
+from helpers.featurekinds import FEATURES
 from helpers.units import FULL
 from labjob import PYTHON, TREE, Job
 from vmjobs import ALIKE, F2FS, SMALLER, STORE
@@ -64,7 +66,16 @@ CPUS_JOB = job(
 )
 OTHERS = [*LARGE, *MODES, *([] if FULL else [F2FS, *SMALLER])]
 OTHERS_JOB = job("large", "6.12", OTHERS, 40)
-JOBS = [UML_JOB, CPUS_JOB, OTHERS_JOB]
+
+
+# Each feature in two modes: one life on the reference is that of both.
+def featured(fs: str) -> list[str]:
+    scale = "check" if FULL else "tiny"
+    return [f"{fs}+{name}:8G:512M:{scale}:{mode}" for name in FEATURES[fs] for mode in ("auto", "implicit")]
+
+
+FEATURE_JOBS = [job(f"features-{fs}", "6.12", featured(fs), 60) for fs in FEATURES]
+JOBS = [UML_JOB, CPUS_JOB, OTHERS_JOB, *FEATURE_JOBS]
 CHOSEN = [(job, run) for job in JOBS for run in job.runs]
 CHOSEN += [(job, run) for kernel, job in vmjobs.JOBS.items() for run in vmjobs.lives(kernel)]
 
@@ -77,6 +88,8 @@ def tree_of(run: str) -> tuple[str, str, bool]:
 
 def reference_of(job: Job, run: str) -> tuple[Job, str]:
     """Whose run on dm-linear, and which, that of `job` is compared with."""
+    if job in FEATURE_JOBS:
+        return job, next(other for other in job.runs if Run.parse(other).tree == Run.parse(run).tree)
     its_own = job in vmjobs.JOBS.values() and run.partition(":")[0] not in ALIKE
     if FULL or its_own or job in (UML_JOB, OTHERS_JOB):
         return job, run
@@ -89,7 +102,7 @@ CASES = [
         id=f"{job.name}-{job.kind}-{job.kernel}-{run}",
         marks=(
             *(pytest.mark.lab(job, run), pytest.mark.lab(*reference_of(job, run))),
-            *([pytest.mark.seldom] if run in SELDOM else []),
+            *([pytest.mark.seldom] if run in SELDOM or job in FEATURE_JOBS else []),
         ),
     )
     for job, run in CHOSEN
@@ -111,7 +124,15 @@ def test_same_tree_and_clean(lab, run: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "job", [pytest.param(j, id=f"{j.name}-{j.kind}-{j.kernel}", marks=pytest.mark.lab(j)) for j in JOBS]
+    "job",
+    [
+        pytest.param(
+            j,
+            id=f"{j.name}-{j.kind}-{j.kernel}",
+            marks=(pytest.mark.lab(j), *([pytest.mark.seldom] if j in FEATURE_JOBS else [])),
+        )
+        for j in JOBS
+    ],
 )
 def test_lab_ends_well(lab, job: Job) -> None:
     lab.ended_well()

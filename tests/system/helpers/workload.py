@@ -68,11 +68,14 @@ UNSUPPORTED = {errno.EOPNOTSUPP, errno.ENOSPC, errno.E2BIG, errno.ERANGE, errno.
 
 
 class Workload:
-    def __init__(self, top: str, seed: int, scale: Scale) -> None:
+    def __init__(self, top: str, seed: int, scale: Scale, compressible: bool = False) -> None:
         self.top = top
         self.scale = scale
         self.random = random.Random(seed)
-        self.pool = memoryview(self.random.randbytes(POOL))
+        if compressible:
+            self.pool = memoryview(b"".join(self.random.randbytes(KIB) * 4 for _ in range(POOL // BLOCK)))
+        else:
+            self.pool = memoryview(self.random.randbytes(POOL))
         self.zeros = memoryview(bytes(256 * KIB))
         # Two kinds of anonymous memory: private pages, and shared ones, which belong to a tmpfs inode.
         self.private = mmap.mmap(-1, MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
