@@ -95,7 +95,7 @@ def unknown_of_david(parser: argparse.ArgumentParser, words: tuple[str, ...]) ->
         parser = below[names[0]]
         known |= set(parser._option_string_actions)
     for word in rest:
-        for option in re.findall(r"(?:^|(?<=[\[(|,]))--?[a-z][a-z-]*", word):
+        for option in re.findall(r"(?:^|(?<=[\[(|,]))--?[a-z][a-z0-9-]*", word):
             if option not in known and not (len(option) > 2 and option[:2] in known and option[1] != "-"):
                 yield f"no option {option}"
 
@@ -117,7 +117,7 @@ def unknown_of_program(name: str, words: tuple[str, ...]) -> Iterator[str]:
             return
         text += help_of(name, words[0])
     for word in words:
-        for option in re.findall(r"(?:^|(?<=[\[(|]))--[a-z][a-z-]*", word):
+        for option in re.findall(r"(?:^|(?<=[\[(|]))--[a-z][a-z0-9-]*", word):
             if not re.search(rf"(?<![\w-]){option}(?![\w-])", text):
                 yield f"no option {option}"
 
