@@ -51,7 +51,9 @@ def david(*words: str) -> tuple[int, str, str]:
 def chosen(*words: str) -> tuple[int, dict[str, Any]]:
     status, said, error = david("choose", "--json", "--most", str(MOST), *words)
     assert status in (0, 2, 3), error
-    return status, json.loads(said)
+    found = json.loads(said)
+    assert found["status"] == status
+    return status, found
 
 
 def answers(found: dict[str, Any]) -> dict[tuple[str, str], int]:
@@ -342,6 +344,29 @@ def test_a_trace_is_served_as_by_david_sim(tmp_path: Path) -> None:
 
 
 @SELDOM
+def test_what_choose_did_not_print_has_no_page(tmp_path: Path) -> None:
+    """Nothing, another program's, and a part of it: no traceback, and no page."""
+    words = ["--iops", "20", "--p99", "1s", "--capacity", "1G", "--profile", PLAIN, "--level", "none"]
+    _, found = chosen(*words)
+    # What choose doubted, its page doubts.
+    (tmp_path / "doubted.json").write_text(json.dumps(found | {"status": 2}))
+    status, said, _ = david("report", str(tmp_path / "doubted.json"))
+    assert status == 2 and "Not to be believed" in said
+    assert "Not to be believed" in (tmp_path / "doubted.html").read_text()
+    del found["choices"][0]["tried"][0]["capacity"]
+    texts = {
+        "asked no drive": json.dumps(found | {"choices": []}),
+        "not all": json.dumps(found),
+        "neither": json.dumps(found)[:-9],
+        "neither a": json.dumps({"asked": {}, "choices": []}),
+    }
+    for what, text in texts.items():
+        (tmp_path / "choice.json").write_text(text)
+        status, said, error = david("report", str(tmp_path / "choice.json"))
+        assert status == 1 and not said and what in error and "Traceback" not in error, error
+    assert not (tmp_path / "choice.html").exists()
+
+
 @pytest.mark.parametrize("step", [1, 10**9])
 def test_bursts_of_a_coarse_clock_choose_no_drive(step: int, tmp_path: Path) -> None:
     """A trace with whole seconds asks for all requests of a second at once."""

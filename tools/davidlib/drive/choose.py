@@ -22,7 +22,7 @@ from .. import build
 from ..command import Commands
 from ..sizes import SECTOR, format_both, format_size, format_time, size_arg, time_arg
 from ..trace import blocks
-from ..util import CACHE, DAVID, MISSED, NOT_BELIEVABLE, UserError, jobs, say, write_whole
+from ..util import CACHE, DAVID, FAILED, MISSED, NOT_BELIEVABLE, UserError, jobs, say, write_whole
 from . import candidates, files, served, worth
 from .asking import Asking
 from .candidates import DEPTHS, DOUBTED, FITS, LEVELS, NONE, REFUSED, Choice, Demand, Drive, Tried
@@ -96,8 +96,19 @@ def _choice(choice: Choice, demand: Demand) -> dict[str, Any]:
     }
 
 
-def as_json(choices: list[Choice], demand: Demand) -> dict[str, Any]:
+def status_of(choices: list[Choice], lost: bool) -> int:
+    """The exit status. LOST: more is missing of a trace than may be."""
+    verdicts = {one.verdict for one in choices}
+    if verdicts == {REFUSED}:
+        return FAILED
+    if lost or (FITS not in verdicts and DOUBTED in verdicts):
+        return NOT_BELIEVABLE
+    return 0 if FITS in verdicts else MISSED
+
+
+def as_json(choices: list[Choice], demand: Demand, status: int) -> dict[str, Any]:
     return {
+        "status": status,
         "asked": {"iops": demand.iops, "p99_us": demand.p99 / 1e3, "capacity": demand.capacity,
                   "read_share": demand.reads, "block": demand.block, "degraded": demand.survives,
                   "traces": [str(trace.path) for trace in demand.traces]},
@@ -369,27 +380,23 @@ def _demand(args: argparse.Namespace) -> Demand:
 
 def command(args: argparse.Namespace) -> int:
     demand = _demand(args)
-    lost = [served.missing(trace) for trace in demand.traces]
+    lost = [status for _, status in map(served.missing, demand.traces)]
     asking = Asking()
     drives = [Drive(name, args.option, asking) for name in (args.profile or files.names())]
     for drive in drives:
         drive.path  # noqa: B018  an unknown one is told before anything is simulated
     levels = list(dict.fromkeys(args.level or LEVELS))
     choices = choose([(drive, level) for drive in drives for level in levels], args.most, demand, asking)
+    status = status_of(choices, any(lost))
     if args.json:
-        print(json.dumps(as_json(choices, demand), indent=2))
+        print(json.dumps(as_json(choices, demand, status), indent=2))
     else:
         print(as_text(choices, demand, args.most, args.all))
     if args.csv:
         write_whole(Path(args.csv), as_csv(choices, demand))
-    refused = [one for one in choices if one.verdict == REFUSED]
-    if len(refused) == len(choices):
-        raise UserError(f"choose: no drive could be asked: {refused[0].drive.profile}: {refused[0].why}")
-    if any(status for _, status in lost):
-        return NOT_BELIEVABLE
-    if any(one.verdict == FITS for one in choices):
-        return 0
-    return NOT_BELIEVABLE if any(one.verdict == DOUBTED for one in choices) else MISSED
+    if status == FAILED:
+        raise UserError(f"choose: no drive could be asked: {choices[0].drive.profile}: {choices[0].why}")
+    return status
 
 
 def _share_arg(text: str) -> int:

@@ -76,9 +76,9 @@ def _choice(args: argparse.Namespace, path: Path) -> int:
 
     found = planner.load(path)
     output = Path(args.output or path.with_suffix(".html"))
-    write_whole(output, planner.make(found))
+    write_whole(output, planner.make(path, found))
     print(f"{planner.verdict(found)}\n{output}: {len(found['choices'])} drives in levels")
-    return planner.status(found)
+    return int(found["status"])
 
 
 def report(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..sizes import format_size
-from ..util import MISSED, NOT_BELIEVABLE, UserError
+from ..util import NOT_BELIEVABLE, UserError
 from . import answer, charts, forms
 from .charts import Axis, Drawing
 from .page import document, drawn, table_of
@@ -31,8 +31,10 @@ WHOLE = "all members"
 def load(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or not {"asked", "choices"} <= found.keys():
+        if not isinstance(found, dict) or not {"status", "asked", "choices"} <= found.keys():
             raise ValueError
+        if not found["choices"]:
+            raise UserError(f"{path}: david choose asked no drive")
     except ValueError:
         raise UserError(f"{path}: neither a directory of 'david bench' nor what 'david choose --json' "
                         "printed") from None
@@ -139,21 +141,27 @@ def curves(found: dict[str, Any]) -> Drawing:
         near=("x", "y"))
 
 
-def status(found: dict[str, Any]) -> int:
-    verdicts = {one["verdict"] for one in found["choices"]}
-    return 0 if "fits" in verdicts else NOT_BELIEVABLE if "not to be believed" in verdicts else MISSED
-
-
 def verdict(found: dict[str, Any]) -> str:
     good = fitting(found)
+    doubt = (" Not to be believed: too much of a trace is missing, or all that would do is in doubt."
+             if found["status"] == NOT_BELIEVABLE else "")
     if not good:
-        return f"Nothing of {len(found['choices'])} drives in levels fits."
+        return f"Nothing of {len(found['choices'])} drives in levels fits.{doubt}"
     marked = sum(bool(one["doubt"]) for one in good)
     return (f"{len(good)} of {len(found['choices'])} drives in levels fit, {marked} of them by profiles that "
-            f"nobody vouches for. With fewest members: {named(good[0])}.")
+            f"nobody vouches for. With fewest members: {named(good[0])}.{doubt}")
 
 
-def make(found: dict[str, Any]) -> str:
+def make(path: Path, found: dict[str, Any]) -> str:
+    """The page of what load() gave. UserError: PATH has not all that david choose prints."""
+    try:
+        return _made(found)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(f"{path}: not all that 'david choose --json' prints ({error!r}): another version, or "
+                        "another program, wrote it") from None
+
+
+def _made(found: dict[str, Any]) -> str:
     drawings = [limits(found)] if fitting(found) else []
     drawings += [curves(found)] if drawings and found["asked"]["iops"] else []
     data = base64.b64encode(csv(found).encode()).decode()
