@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The dies of an SSD at work, and the events of it: see ssd.h. */
 #include "../../dm-david/portable/hash.h"
+#include "../../dm-david/portable/portable-alloc.h"
 #include "../planted.h"
 #include "ssd-internal.h"
 
@@ -316,4 +317,43 @@ u64 ssd_read_page(struct ssd *ssd, struct flash_place place, u32 sectors, u64 no
 	struct die *die = &ssd->dies[(u64)random * ssd->profile->dies >> 32];
 
 	return read_page(ssd, die, random, place.kind, sectors, now, from);
+}
+
+/* Making */
+
+bool ssd_init_dies(struct ssd *ssd, const struct profile *profile, struct ftl *ftl, u32 more,
+		   gfp_t gfp)
+{
+	u32 i;
+
+	ssd->profile = profile;
+	ssd->unit = profile->program_unit;
+	ssd->unit_sectors = profile->program_unit / 512;
+	ssd->dies = kvcalloc(profile->dies, sizeof(*ssd->dies), gfp);
+	ssd->channels = kvcalloc(profile->channels, sizeof(*ssd->channels), gfp);
+	ssd->events = kvcalloc(profile->dies + more, sizeof(*ssd->events), gfp);
+	ssd->own_ftl = ftl ? NULL : ftl_create(profile, gfp);
+	ssd->ftl = ftl ?: ssd->own_ftl;
+	if (!ssd->dies || !ssd->channels || !ssd->events || !ssd->ftl)
+		return false;
+	for (i = 0; i < profile->channels; i++)
+		carrier_init(&ssd->channels[i], profile->channel_rate);
+	for (i = 0; i < profile->dies; i++)
+		ssd->dies[i].channel = i % profile->channels;
+	return true;
+}
+
+void ssd_exit_dies(struct ssd *ssd)
+{
+	ftl_destroy(ssd->own_ftl);
+	kvfree(ssd->dies);
+	kvfree(ssd->channels);
+	kvfree(ssd->events);
+}
+
+size_t ssd_dies_bytes(const struct ssd *ssd)
+{
+	return (ssd->own_ftl ? ftl_bytes(ssd->own_ftl) : 0) +
+	       ssd->profile->dies * (sizeof(*ssd->dies) + sizeof(*ssd->events)) +
+	       ssd->profile->channels * sizeof(*ssd->channels);
 }

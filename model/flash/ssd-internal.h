@@ -145,6 +145,17 @@ static __always_inline bool ssd_has_work(const struct ssd *ssd)
 
 /* ssd-dies.c */
 
+/*
+ * Makes dies, channels, room for a die's event and @more of others, and the map: @ftl, or one of
+ * its own. @ssd is zeroed. False: there is no memory; ssd_exit_dies() frees what was made.
+ */
+bool ssd_init_dies(struct ssd *ssd, const struct profile *profile, struct ftl *ftl, u32 more,
+		   gfp_t gfp);
+void ssd_exit_dies(struct ssd *ssd);
+
+/* Bytes of these, but for @ssd itself and the events of others. */
+size_t ssd_dies_bytes(const struct ssd *ssd);
+
 /* The time of an event. */
 void ssd_push_event(struct ssd *ssd, u64 time, u32 die);
 struct event ssd_pop_event(struct ssd *ssd);

@@ -666,17 +666,12 @@ static void ssd_init(struct ssd *ssd)
 
 	ssd->die_block = max_t(u64, div_u64(block, profile->dies), profile->program_unit);
 	ssd->block_dies = div64_u64(block, ssd->die_block);
-	for (i = 0; i < profile->channels; i++)
-		carrier_init(&ssd->channels[i], profile->channel_rate);
 	for (i = 0; i < profile->dies; i++) {
-		ssd->dies[i].channel = i % profile->channels;
 		/* No two dies open their next block at the same time. */
 		ssd->dies[i].filled = div_u64(ssd->die_block * i, profile->dies);
 		ssd_put_idle(ssd, i);
 	}
 	ssd->size = profile->write_buffer * 512ULL;
-	ssd->unit = profile->program_unit;
-	ssd->unit_sectors = profile->program_unit / 512;
 	ssd->stripe = max_t(u64, MODEL_PLANTED(stripe) ? 0 : profile->write_stripe, ssd->unit);
 	ssd->collect_at = ssd->stripe;
 	ssd->apart = (PAGES_APART * PAGE_BYTES) << ftl_shift(ssd->ftl);
@@ -694,17 +689,14 @@ static u32 map_pages(const struct profile *profile)
 }
 
 /* False: there is no memory. */
-static bool create_parts(struct ssd *ssd, u32 most, struct ftl *ftl, gfp_t gfp)
+static bool create_parts(struct ssd *ssd, const struct profile *profile, u32 most, struct ftl *ftl,
+			 gfp_t gfp)
 {
-	const struct profile *profile = ssd->profile;
 	u32 pages = map_pages(profile);
 
-	ssd->dies = kvcalloc(profile->dies, sizeof(*ssd->dies), gfp);
+	ssd->most = pages ? most : 0;
 	ssd->idle = kvcalloc(profile->dies, sizeof(*ssd->idle), gfp);
-	ssd->channels = kvcalloc(profile->channels, sizeof(*ssd->channels), gfp);
-	ssd->own_ftl = ftl ? NULL : ftl_create(profile, gfp);
-	ssd->ftl = ftl ?: ssd->own_ftl;
-	if (!ssd->dies || !ssd->idle || !ssd->channels || !ssd->ftl)
+	if (!ssd_init_dies(ssd, profile, ftl, ssd->most, gfp) || !ssd->idle)
 		return false;
 	if (profile->buffer_reads) {
 		ssd->buffered = buffered_create(profile->write_buffer, gfp);
@@ -712,15 +704,13 @@ static bool create_parts(struct ssd *ssd, u32 most, struct ftl *ftl, gfp_t gfp)
 			return false;
 	}
 	if (pages) {
-		ssd->most = most;
 		ssd->map = map_cache_create(pages, gfp);
 		ssd->reads = kvcalloc(most, sizeof(*ssd->reads), gfp);
 		ssd->places = kvcalloc(most, sizeof(*ssd->places), gfp);
 		if (!ssd->map || !ssd->reads || !ssd->places)
 			return false;
 	}
-	ssd->events = kvcalloc(profile->dies + ssd->most, sizeof(*ssd->events), gfp);
-	return ssd->events;
+	return true;
 }
 
 struct ssd *ssd_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp)
@@ -729,8 +719,7 @@ struct ssd *ssd_create(const struct profile *profile, u32 most, struct ftl *ftl,
 
 	if (!ssd)
 		return NULL;
-	ssd->profile = profile;
-	if (!create_parts(ssd, most, ftl, gfp)) {
+	if (!create_parts(ssd, profile, most, ftl, gfp)) {
 		ssd_destroy(ssd);
 		return NULL;
 	}
@@ -742,24 +731,18 @@ void ssd_destroy(struct ssd *ssd)
 {
 	if (!ssd)
 		return;
-	ftl_destroy(ssd->own_ftl);
+	ssd_exit_dies(ssd);
 	buffered_destroy(ssd->buffered);
 	map_cache_destroy(ssd->map);
 	kvfree(ssd->reads);
 	kvfree(ssd->places);
-	kvfree(ssd->dies);
-	kvfree(ssd->events);
 	kvfree(ssd->idle);
-	kvfree(ssd->channels);
 	kvfree(ssd);
 }
 
 size_t ssd_bytes(const struct ssd *ssd)
 {
-	return sizeof(*ssd) + (ssd->own_ftl ? ftl_bytes(ssd->own_ftl) : 0) +
-	       ssd->profile->dies *
-	       (sizeof(*ssd->dies) + sizeof(*ssd->events) + sizeof(*ssd->idle)) +
-	       ssd->profile->channels * sizeof(*ssd->channels) +
+	return sizeof(*ssd) + ssd_dies_bytes(ssd) + ssd->profile->dies * sizeof(*ssd->idle) +
 	       ssd->most * (sizeof(*ssd->reads) + sizeof(*ssd->places) + sizeof(*ssd->events)) +
 	       (ssd->buffered ? buffered_bytes(ssd->buffered) : 0) +
 	       (ssd->map ? map_cache_bytes(ssd->map) : 0);

@@ -425,14 +425,10 @@ static void zns_init(struct zns *zns)
 	const struct profile *profile = zns->ssd.profile;
 	u32 i;
 
-	for (i = 0; i < profile->channels; i++)
-		carrier_init(&zns->ssd.channels[i], profile->channel_rate);
-	for (i = 0; i < profile->dies; i++) {
-		zns->ssd.dies[i].channel = i % profile->channels;
+	for (i = 0; i < profile->dies; i++)
 		zns->queues[i] = (struct zns_queue) {
 			.first = NONE, .last = NONE, .now = NONE,
 		};
-	}
 	for (i = 0; i < zns->nr_units; i++)
 		zns->units[i].next = i + 1 < zns->nr_units ? i + 1 : NONE;
 	zns->nr_unused = zns->nr_units;
@@ -443,29 +439,20 @@ static void zns_init(struct zns *zns)
 struct zns *zns_create(const struct profile *profile, struct ftl *ftl, gfp_t gfp)
 {
 	struct zns *zns = kvzalloc(sizeof(*zns), gfp);
-	struct ssd *ssd;
+	bool made;
 
 	if (!zns)
 		return NULL;
-	ssd = &zns->ssd;
-	ssd->profile = profile;
-	ssd->unit = profile->program_unit;
-	ssd->unit_sectors = profile->program_unit / 512;
-	zns->unit = ssd->unit_sectors;
+	made = ssd_init_dies(&zns->ssd, profile, ftl, 0, gfp);
+	zns->unit = zns->ssd.unit_sectors;
 	zns->nr_zones = div_u64(profile->sectors, profile->zone_size);
 	zns->zone_dies = profile->zone_dies ?: profile->dies;
 	zns->zone_room = profile->zone_buffer ?: profile->write_buffer;
 	zns->nr_units = profile->write_buffer / zns->unit;
-	ssd->dies = kvcalloc(profile->dies, sizeof(*ssd->dies), gfp);
-	ssd->channels = kvcalloc(profile->channels, sizeof(*ssd->channels), gfp);
-	ssd->events = kvcalloc(profile->dies, sizeof(*ssd->events), gfp);
-	ssd->own_ftl = ftl ? NULL : ftl_create(profile, gfp);
-	ssd->ftl = ftl ?: ssd->own_ftl;
 	zns->zones = kvcalloc(zns->nr_zones, sizeof(*zns->zones), gfp);
 	zns->queues = kvcalloc(profile->dies, sizeof(*zns->queues), gfp);
 	zns->units = kvcalloc(zns->nr_units, sizeof(*zns->units), gfp);
-	if (!ssd->dies || !ssd->channels || !ssd->events || !ssd->ftl || !zns->zones ||
-	    !zns->queues || !zns->units) {
+	if (!made || !zns->zones || !zns->queues || !zns->units) {
 		zns_destroy(zns);
 		return NULL;
 	}
@@ -477,10 +464,7 @@ void zns_destroy(struct zns *zns)
 {
 	if (!zns)
 		return;
-	ftl_destroy(zns->ssd.own_ftl);
-	kvfree(zns->ssd.dies);
-	kvfree(zns->ssd.channels);
-	kvfree(zns->ssd.events);
+	ssd_exit_dies(&zns->ssd);
 	kvfree(zns->zones);
 	kvfree(zns->queues);
 	kvfree(zns->units);
@@ -491,9 +475,6 @@ size_t zns_bytes(const struct zns *zns)
 {
 	const struct profile *profile = zns->ssd.profile;
 
-	return sizeof(*zns) + (zns->ssd.own_ftl ? ftl_bytes(zns->ssd.own_ftl) : 0) +
-	       profile->dies * (sizeof(*zns->ssd.dies) + sizeof(*zns->ssd.events) +
-				sizeof(*zns->queues)) +
-	       profile->channels * sizeof(*zns->ssd.channels) +
+	return sizeof(*zns) + ssd_dies_bytes(&zns->ssd) + profile->dies * sizeof(*zns->queues) +
 	       zns->nr_zones * sizeof(*zns->zones) + zns->nr_units * sizeof(*zns->units);
 }
