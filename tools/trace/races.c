@@ -233,7 +233,8 @@ static void sort_changes(struct finder *f)
 }
 
 /* Was another call under way that changes the name? Changes are in the order of their ends. */
-static bool is_contested(const struct finder *f, const struct name *name, const struct seen *s)
+static bool is_contested(const struct finder *f, const struct name *name, u64 event, u64 start,
+			 u64 end)
 {
 	u32 low = 0, high = name->change_count, i;
 	const struct span *change = &f->change[name->changes];
@@ -241,13 +242,13 @@ static bool is_contested(const struct finder *f, const struct name *name, const 
 	while (low < high) {
 		u32 middle = low + (high - low) / 2;
 
-		if (change[middle].end <= s->start)
+		if (change[middle].end <= start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (i = low; i < name->change_count && i < low + LOOKS_MAX; i++) {
-		if (change[i].event != s->event && change[i].start < s->end)
+		if (change[i].event != event && change[i].start < end)
 			return true;
 	}
 	return false;
@@ -266,7 +267,7 @@ static void add_claim(struct finder *f, const struct seen *s, const char *text, 
 	if (!place)
 		return;
 	name = &f->name[place - 1];
-	contested = is_contested(f, name, s);
+	contested = is_contested(f, name, s->event, s->start, s->end);
 	/* What is not on the way of any other call is done when it is next. */
 	if (!contested && after == STATE_ANY && length != strlen(text))
 		return;
@@ -362,6 +363,61 @@ static void take_claims(struct finder *f, const struct seen *s)
 		claim_done(f, s);
 	if (f->op[f->ops].claims)
 		f->ops++;
+}
+
+/* What each name was at first: there, or not. */
+
+/* @made: how many more calls have made it than removed it. They did so in turns. */
+static enum state before_changes(enum state later, int made)
+{
+	if (!made)
+		return later;
+	return made > 0 ? STATE_ABSENT : STATE_THERE;
+}
+
+/*
+ * The first call during which no other one changed the name says what it was then. Those that have
+ * changed it before had returned. Where there is no such call, all have changed it. STATE_ANY: not
+ * known, as one of them made it whether it was there or not, or as many have made as removed it.
+ */
+static enum state first_state(const struct finder *f, const struct name *name)
+{
+	u32 at, before;
+	int made = 0;
+	u64 start = ~0ull;
+	enum state later = STATE_ANY;
+
+	for (at = name->first; at; at = f->claim[at - 1].next) {
+		const struct claim *claim = &f->claim[at - 1];
+		const struct op *op = &f->op[claim->op];
+
+		if (claim->before == STATE_ANY ||
+		    is_contested(f, name, op->event, op->start, op->end))
+			continue;
+		later = claim->before;
+		start = op->start;
+		break;
+	}
+	for (before = name->first; before; before = f->claim[before - 1].next) {
+		const struct claim *claim = &f->claim[before - 1];
+
+		if (f->op[claim->op].end > start)
+			break;
+		if (claim->after == STATE_ANY)
+			continue;
+		if (claim->before == STATE_ANY)
+			return STATE_ANY;
+		made += claim->after == STATE_THERE ? 1 : -1;
+	}
+	return before_changes(later, made);
+}
+
+static void find_first_states(struct finder *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->names; i++)
+		f->name[i].state = first_state(f, &f->name[i]);
 }
 
 /* Then the order. */
@@ -557,6 +613,7 @@ bool races_find(struct races *races, sqlite3 *sqlite)
 	sort_changes(&f);
 	if (good && f.changes)
 		good = each_row(&f, sqlite, take_claims);
+	find_first_states(&f);
 	find_order(&f);
 	map_free(&f.by_hash);
 	free(f.name);

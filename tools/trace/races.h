@@ -4,7 +4,8 @@
  * call has found says more: who gets EEXIST from mkdir() comes after the mkdir() that has made the
  * name, whichever of the two returned first. So an order is looked for in which each name is there
  * for who has found it, and is not for who has not. No call comes before one that had returned when
- * it began. Where there is no such order, that of the returns stays.
+ * it began. What a name was at first follows from calls that did not overlap. Where there is no
+ * such order, that of the returns stays.
  *
  * It is found of a finished trace, by the names that calls have there. Then the trace is finished
  * again, in that order (finish.c).

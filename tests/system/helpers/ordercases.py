@@ -810,6 +810,23 @@ def a_directory_is_found_and_filled_before_its_mkdir_returns(t: Trace) -> None:
 
 
 @case
+def a_directory_that_was_not_there_is_made_while_another_removes_it(t: Trace) -> None:
+    """By what came later it was not there at first, so the rmdir is the last of the two."""
+    two(t)
+    t.name(at(3, 2, 3), "mkdir", 0, "d", ino=8, mode=DIR)
+    t.name(at(2, 1, 5), "rmdir", 0, "d", ino=8, mode=DIR)
+    t.name(at(2, 6, 7), "mkdir", 0, "d", ino=9, mode=DIR)
+
+
+@case
+def a_directory_that_was_there_is_made_while_another_removes_it(t: Trace) -> None:
+    two(t)
+    t.name(at(3, 2, 3), "mkdir", 0, "d", ino=9, mode=DIR)
+    t.name(at(2, 1, 5), "rmdir", 0, "d", ino=8, mode=DIR)
+    t.name(at(3, 6, 7), "mkdir", -17, "d")
+
+
+@case
 def two_want_a_lock_file(t: Trace) -> None:
     """And the next one has it before its removal returns; another has not found it any more."""
     two(t)
