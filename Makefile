@@ -177,7 +177,7 @@ sweep-test: setup ## david bench on one worker, on two, on a scheduler's, killed
 	tests/bench/sweep
 	DAVID_SCALE=full $(VENV)/bin/pytest tests/system/test_pages.py
 
-repeat-test: setup ## 24 runs of david bench as you call it, and elsewhere, by another user, beside other work: the same bytes; as root, 10 minutes
+repeat-test: setup ## 24 runs of david bench as you call it, and elsewhere, by another user, beside other work and apt: the same bytes; as root, 10 minutes
 	@tools/setup repeats
 	tests/bench/repeats
 	DAVID_SCALE=full $(VENV)/bin/pytest tests/system/test_repeats.py
