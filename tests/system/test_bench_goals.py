@@ -7,6 +7,7 @@ import argparse
 import copy
 import json
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from davidlib.bench import durations, loop, runs, spec
 from davidlib.bench.goals import parse as goal_of
 from davidlib.bench.results import Results, signed_sweep
 from davidlib.report import compare, thresholds
+from davidlib import util
 from davidlib.util import UserError
 from test_bench import DISK, TREE, WORK, latency_of, parse, result_of
 
@@ -220,13 +222,20 @@ def swept(results: Results, monkeypatch: pytest.MonkeyPatch, run_all: Callable) 
     return loop.do(argparse.Namespace(workers=1, scheduler=""), results, found, 1)
 
 
-def test_ctrl_c_ends_with_a_line_and_its_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                         capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_who_ends_it_gets_a_line_and_its_status(number: int, status: int, tmp_path: Path,
+                                                monkeypatch: pytest.MonkeyPatch,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
     def run_all(todo: list[runs.Run], progress: loop.Progress, *_: object) -> None:
         progress.done(todo[0], {"text": result_of(1, 3.0), "took": 2.0})
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
-    assert swept(Results(tmp_path / "a"), monkeypatch, run_all) == 130
+    before = signal.getsignal(signal.SIGTERM)
+    util.end_like_interrupted()
+    try:
+        assert swept(Results(tmp_path / "a"), monkeypatch, run_all) == status
+    finally:
+        signal.signal(signal.SIGTERM, before)
     *_, progress, last = capsys.readouterr().err.splitlines()
     assert "took 2 s; 1 of 3 runs" in progress
     assert last == "david: bench: stopped; 1 of 3 runs are there, and the same command goes on"

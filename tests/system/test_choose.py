@@ -544,7 +544,8 @@ def test_every_figure_has_its_row() -> None:
     assert {row.pattern for row in rows if not any(row.has(path) for path in paths)} <= lists | degraded
 
 
-def test_ctrl_c_leaves_a_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_who_ends_it_gets_a_line(number: int, status: int, tmp_path: Path) -> None:
     """An array of 12 SSDs takes minutes, where nothing is kept: nothing of it goes on."""
     words = ["--iops", "20k", "--p99", "1s", "--capacity", "1G", "--level", "none", "--level", "5"]
     line = [sys.executable, str(TREE / "tools/david"), "choose", *words, "--profile", "intel-540s-1tb"]
@@ -558,9 +559,9 @@ def test_ctrl_c_leaves_a_line(tmp_path: Path) -> None:
     assert begun.stderr
     first = begun.stderr.readline()
     time.sleep(0.5)
-    begun.send_signal(signal.SIGINT)
+    begun.send_signal(number)
     said, rest = begun.communicate(timeout=60)
-    assert begun.returncode == 130 and not said, rest
+    assert begun.returncode == status and not said, rest
     most = re.fullmatch(r"david: choose: 2 drives in levels, at most (\d+) jobs of david-sim, .*\n", first)
     # Of both two jobs, single reads and 4 depths; 4 of a drive, of arrays of 3 to 12, and of one failed.
     assert most and int(most[1]) == 2 * 7 + 4 * (1 + 10 + 1), first

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import importlib.metadata
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -51,6 +52,23 @@ FAILED = 1
 NOT_BELIEVABLE = 2
 MISSED = 3
 INTERRUPTED = 130  # by Ctrl-C
+
+
+class Ended(KeyboardInterrupt):
+    """By SIGTERM: what has to be cleaned up is, as after Ctrl-C."""
+
+
+def end_like_interrupted() -> None:
+    """From now on SIGTERM ends this process as Ctrl-C does, with a status of its own. The main thread's."""
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise Ended
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def ended_status(error: KeyboardInterrupt) -> int:
+    return 128 + signal.SIGTERM if isinstance(error, Ended) else INTERRUPTED
 
 
 class UserError(Exception):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..lab.lab import SEALED_RW, SEALED_TREE, TIMED_OUT
-from ..util import TOOLS, TREE, UserError
+from ..util import TOOLS, TREE, UserError, end_like_interrupted, ended_status
 from ..workload.kinds import files_of
 from . import localhost, parts, testbed
 
@@ -78,6 +78,18 @@ def timed_out(run: dict[str, Any]) -> str:
             f"operations or a shorter runtime, or write a larger timeout into the spec{still}")
 
 
+def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
+    """Who is ended meanwhile ends the lab first, and lets it clean up."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="replace") as process:
+        try:
+            said, error = process.communicate()
+        except BaseException:
+            process.terminate()
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, said, error)
+
+
 def _once(run: dict[str, Any]) -> dict[str, Any]:
     place = localhost.SCRATCH if run["where"] == "here" else None
     with tempfile.TemporaryDirectory(prefix="dm-david-bench-", dir=place) as name:
@@ -85,7 +97,7 @@ def _once(run: dict[str, Any]) -> dict[str, Any]:
         (directory / "run.json").write_text(json.dumps(run))
         _copy_files(run, directory)
         words = command(run, directory)
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace")
+        done = _run(words)
         answer = directory / "result.json"
         if done.returncode == TIMED_OUT:
             return {"error": timed_out(run)}
@@ -97,8 +109,12 @@ def _once(run: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     """A run's description in; what came of it out, and how long it took, in seconds of real time."""
+    end_like_interrupted()
     run, begin = json.load(sys.stdin), time.monotonic()
-    came = execute(run)
+    try:
+        came = execute(run)
+    except KeyboardInterrupt as error:
+        return ended_status(error)
     json.dump(came | {"took": time.monotonic() - begin}, sys.stdout)
     return 0
 

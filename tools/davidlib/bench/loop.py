@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from ..util import FAILED, INTERRUPTED, UserError, say
+from ..util import FAILED, UserError, ended_status, say
 from . import durations, lock
 from .results import Results, environment
 from .runs import Run
@@ -112,10 +112,10 @@ def do(args: argparse.Namespace, results: Results, runs: list[Run], most: int,
         held = lock.take(results.top)
         try:
             run_all(todo, progress, args.scheduler, workers)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             say(f"bench: stopped; {there + progress.good} of {len(runs)} runs are there, and the same "
                 f"command goes on")
-            return INTERRUPTED
+            return ended_status(error)
         finally:
             durations.note(progress.took)
             os.close(held)

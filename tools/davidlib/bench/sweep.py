@@ -83,7 +83,8 @@ def client_of(scheduler: str, workers: int) -> Iterator[Client]:
             yield client
         except KeyboardInterrupt:
             # The workers are let go; a second Ctrl-C comes no sooner to an end.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
             raise
 
 

@@ -22,7 +22,8 @@ from .. import build
 from ..command import Commands
 from ..sizes import SECTOR, format_both, format_size, format_time, size_arg, time_arg
 from ..trace import blocks
-from ..util import CACHE, DAVID, FAILED, MISSED, NOT_BELIEVABLE, UserError, jobs, say, write_whole
+from ..util import (CACHE, DAVID, FAILED, MISSED, NOT_BELIEVABLE, UserError, end_like_interrupted, jobs, say,
+                    write_whole)
 from . import candidates, files, served, worth
 from .asking import Asking
 from .candidates import DEPTHS, DOUBTED, FITS, LEVELS, NONE, REFUSED, Choice, Demand, Drive, Tried
@@ -379,6 +380,7 @@ def _demand(args: argparse.Namespace) -> Demand:
 
 
 def command(args: argparse.Namespace) -> int:
+    end_like_interrupted()
     demand = _demand(args)
     lost = [status for _, status in map(served.missing, demand.traces)]
     asking = Asking()
