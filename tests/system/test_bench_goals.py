@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import argparse
 import copy
+import html
 import json
+import random
 import re
 import signal
 import sqlite3
@@ -23,6 +25,7 @@ from davidlib.bench.results import Results, signed_sweep
 from davidlib.report import compare, thresholds
 from davidlib import util
 from davidlib.util import UserError
+from helpers import madeup
 from test_bench import DISK, TREE, WORK, latency_of, parse, result_of
 
 SYSTEMS = '[[filesystem]]\ntype = ["ext4", "xfs"]\n'
@@ -73,14 +76,16 @@ def test_a_threshold_of_what_a_workload_does_not_have_is_refused() -> None:
     assert parse('fail-if = "varmail: p99 > 1s"\n' + du).goals[0].workload == "varmail"
 
 
-def made(top: Path, rates: dict[str, list[float]], first: str = "") -> Results:
-    """A result with so many operations a second of each file system and seed."""
+def made(top: Path, rates: dict[str, list[float]], first: str = "", paged: bool = False) -> Results:
+    """A result with so many operations a second of each file system and seed; PAGED: of which a page can be
+    made, with other rates."""
     text = f"{first}seeds = {list(range(1, len(rates['ext4']) + 1))}\n" + DISK + SYSTEMS + WORK
     found, results = runs.expand(parse(text)), Results(top)
     results.begin(text, found, top)
     for run in found:
         seed = run.described["seed"]
         one = json.loads(result_of(seed, 2 / rates[run.variant][seed - 1]))
+        one |= {"result": madeup.result(random.Random(seed), 1.0)} if paged else {}
         results.add(run, json.dumps(one | {"run": run.described}))
     return results
 
@@ -211,6 +216,43 @@ def test_of_two_sweeps_with_one_directory_the_second_says_who_the_first_is(tmp_p
         first.kill()
         first.wait()
     results.begin(before, [], tmp_path)
+
+
+def rewritten(top: Path, old: str, new: str) -> None:
+    """The question, as an older dm-david would have taken it."""
+    text = (top / "spec.toml").read_text()
+    assert old in text
+    words = json.loads((top / "sweep.json").read_text())["runs"]
+    (top / "spec.toml").write_text(text.replace(old, new))
+    (top / "sweep.json").write_text(signed_sweep(words, text.replace(old, new)))
+
+
+def test_runs_of_a_question_that_would_be_refused_today_are_reported_so(tmp_path: Path) -> None:
+    """They are there. That a rule came later is said, on the page too, and status 2 says it to programs."""
+    made(tmp_path, OLD, 'question = "which?"\nfail-if = "operations < 1"\n', paged=True)
+    status, said = david("report", tmp_path)
+    assert status == 0 and "would refuse" not in said, said
+    rewritten(tmp_path, 'kind = "varmail"', 'kind = "varmail"\nramp_time = 3')
+    status, said = david("report", tmp_path)
+    line = (tmp_path / "spec.toml").read_text().splitlines().index("ramp_time = 3") + 1
+    why = f"'david bench' would refuse this question today: line {line}: ramp_time: unknown here; "
+    assert status == 2 and why in said, said
+    assert "varmail: " in said and "No threshold is missed: operations < 1." in said, said
+    page = (tmp_path / "report.html").read_text()
+    assert html.escape(why) in page and "<h1>which?</h1>" in page
+    status, said = david("report", tmp_path, tmp_path)
+    assert status == 2 and f"the old result: {why}" in said and f"the new result: {why}" in said, said
+    rewritten(tmp_path, "fail-if = ", "metric = 3\nfail-if = ")
+    status, said = david("report", tmp_path)
+    assert status == 1 and "metric = 3: want a text" in said, said
+
+
+def test_runs_whose_drives_file_is_gone_are_reported(tmp_path: Path) -> None:
+    """Nothing is wrong with them."""
+    made(tmp_path, OLD, paged=True)
+    rewritten(tmp_path, 'profile = "', 'profile = "gone/')
+    status, said = david("report", tmp_path)
+    assert status == 0 and "'david bench' could not ask this question now: line " in said, said
 
 
 def swept(results: Results, monkeypatch: pytest.MonkeyPatch, run_all: Callable) -> int:

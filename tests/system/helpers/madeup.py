@@ -39,7 +39,7 @@ def names(count: int, letters: int = 40) -> list[str]:
     ]
 
 
-def _result(rng: random.Random, speed: float) -> dict[str, Any]:
+def result(rng: random.Random, speed: float) -> dict[str, Any]:
     rows: list[list[int]] = []
     histograms: list[list[int]] = []
     at = dict.fromkeys(samples.COLUMNS, 0)
@@ -138,7 +138,7 @@ def made(
                     "run": run,
                     "drive": "3 of 10 values are assumed",
                     "versions": {"kernel": "6.12.117", "mkfs.ext4": "1.47.0"},
-                    "result": _result(rng, 1 + number % 7),
+                    "result": result(rng, 1 + number % 7),
                 }
             )
     return found

@@ -61,7 +61,7 @@ def _profile(table: Table, name: str, base: Path) -> str:
     path = base / name
     if not path.is_file():
         meant = did_you_mean(name, files.names(), f"there are {', '.join(files.names())}")
-        raise table.wrong("profile", f"profile: there is no profile '{name}'; {meant}")
+        raise table.gone("profile", f"profile: there is no profile '{name}'; {meant}")
     return str(path.resolve())
 
 

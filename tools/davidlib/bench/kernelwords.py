@@ -47,6 +47,8 @@ def read(top: Table, where: str, base: Path) -> list[Kernel]:
     if is_named and where == "here":
         raise top.wrong("kernel", 'kernel: where = "here" has the kernel of this machine; leave it out')
     for name in found if is_named else ():
+        if own_kernel.is_own(name) and not Path(name).is_dir():
+            raise top.gone("kernel", f"kernel: there is no directory {name}")
         try:
             check(where, name)
         except UserError as error:

@@ -68,7 +68,7 @@ class Results:
             raise UserError(f"{self.top / 'spec.toml'}: it was changed after its runs were done; 'david "
                             "bench' asks anew with it")
         place = Path(base.read_text().rstrip("\n")) if base.is_file() else self.top.resolve()
-        return spec.parse(text, str(self.top / "spec.toml"), place), text
+        return spec.stored(text, str(self.top / "spec.toml"), place), text
 
     def path(self, run: Run) -> Path:
         return self.runs / f"{run.id}.json"

@@ -23,10 +23,10 @@ from .faultwords import Faults
 from .goals import Goal
 from .kernelwords import Kernel
 from .metrics import METRICS
-from .tables import Source, SpecError, Table, tables
+from .tables import GoneError, Source, SpecError, Table, tables
 from .works import Workload
 
-__all__ = ("FileSystem", "Spec", "SpecError", "parse", "read", "refuse_metric", "short_name")
+__all__ = ("FileSystem", "Spec", "SpecError", "parse", "read", "refuse_metric", "short_name", "stored")
 
 WHERE = ("virtual", "uml", "vm", "here")
 NO_FILE_SYSTEM = "none"  # the raw disk
@@ -64,6 +64,9 @@ class Spec:
     classify: str = "auto"
     options: list[str] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
+    # Of one whose runs are done, and which could not be asked now. Why; then disks and so on are not known.
+    refused: str = ""  # by today's rules
+    gone: str = ""  # a file that it names
 
 
 def _types(table: Table) -> list[str]:
@@ -244,6 +247,29 @@ def parse(text: str, path: str, base: Path) -> Spec:
     if why := refuse_metric(spec, spec.metric):
         raise top.wrong("metric", why)
     return spec
+
+
+def stored(text: str, path: str, base: Path) -> Spec:
+    """Of a question whose runs are done: rules that came later refuse none of it, and are told of."""
+    try:
+        return parse(text, path, base)
+    except SpecError as error:
+        why = str(error).removeprefix(f"{path}:")
+        refused, gone = (f"line {why}", "") if not isinstance(error, GoneError) else ("", f"line {why}")
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            raise error from None
+    source = Source(path, text)
+    top = Table(source, "", {key: values[key] for key in ("question", "metric", "fail-if") if key in values})
+    found = Spec(source, top.take("question", str, ""), [], [], [], [], [], [],
+                 metric=top.choice("metric", tuple(METRICS), "operations"), refused=refused, gone=gone)
+    for goal in top.several("fail-if", str, []):
+        try:
+            found.goals.append(goals.parse(goal))
+        except ValueError as error:
+            raise top.wrong("fail-if", f"fail-if = {goal!r}: {error}") from None
+    return found
 
 
 def read(path: Path) -> tuple[Spec, str]:

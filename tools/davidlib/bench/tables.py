@@ -18,6 +18,10 @@ class SpecError(UserError):
     """A mistake in a spec; the text names file and line, and what to write."""
 
 
+class GoneError(SpecError):
+    """What a spec names is not there. Of runs that are done that says nothing."""
+
+
 def _line_of(text: str, table: str, number: int, key: str) -> int:
     """Where a key of the number-th table of that name stands; the table's own line, or 1, without it."""
     current, seen, at = "", 0, 1
@@ -52,6 +56,10 @@ class Table:
 
     def wrong(self, key: str, text: str) -> SpecError:
         return self.source.wrong(self.name, self.number, key, text)
+
+    def gone(self, key: str, text: str) -> GoneError:
+        """The same of a file that is not there."""
+        return GoneError(*self.wrong(key, text).args)
 
     def take(self, key: str, kind: type, default: Any) -> Any:
         value = self.left.pop(key, default)

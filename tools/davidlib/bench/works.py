@@ -42,7 +42,7 @@ class Workload:
 def _file(table: Table, key: str, base: Path) -> str:
     name = table.take(key, str, "")
     if name and not (base / name).is_file():
-        raise table.wrong(key, f"{key} = {name!r}: there is no such file")
+        raise table.gone(key, f"{key} = {name!r}: there is no such file")
     return str((base / name).resolve()) if name else ""
 
 

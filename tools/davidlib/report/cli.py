@@ -28,6 +28,14 @@ def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str
     return found, text, runs, Results(top).asked(), json.loads(path.read_text()) if path.is_file() else {}
 
 
+def unasked(found: spec.Spec) -> str:
+    """That `david bench` would not do these runs now, and why; "" if it would."""
+    if found.refused:
+        return (f"'david bench' would refuse this question today: {found.refused}. The runs are as they were "
+                "made, and their figures may be of what it refuses")
+    return f"'david bench' could not ask this question now: {found.gone}" if found.gone else ""
+
+
 def _share(text: str) -> float:
     """An argparse type: 5%, of 1."""
     number = text.removesuffix("%")
@@ -44,7 +52,7 @@ def compared(args: argparse.Namespace) -> int:
     """OLD and NEW: what has changed."""
     if args.output or args.files:
         raise UserError("report: OLD NEW has no page: leave out --output and --files")
-    _, _, old, asked_before, _ = load(Path(args.result))
+    before, _, old, asked_before, _ = load(Path(args.result))
     found, _, new, asked, _ = load(Path(args.new))
     metric = args.metric or found.metric
     if wrong := spec.refuse_metric(found, metric):
@@ -54,11 +62,11 @@ def compared(args: argparse.Namespace) -> int:
         print(line)
     print(f"between them: {'; '.join(compare.between(old, new))}")
     believable = True
-    for which, runs, wanted in (("old", old, asked_before), ("new", new, asked)):
+    for which, question, runs, wanted in (("old", before, old, asked_before), ("new", found, new, asked)):
         good, said = answer.verdict(runs)
         lack = answer.missing(runs, wanted)
-        believable = believable and good and not lack
-        for line in ([] if good else [said]) + ([lack] if lack else []):
+        believable = believable and good and not lack and not question.refused
+        for line in filter(None, ("" if good else said, lack, unasked(question))):
             print(f"the {which} result: {line}")
     worse = sum(one.verdict == compare.WORSE for one in changes)
     print(f"{worse} of {len(changes)} got worse" + (f" by more than {100 * args.tolerance:g} %"
@@ -99,7 +107,8 @@ def report(args: argparse.Namespace) -> int:
     # Not before: they are not in Debian's Python.
     from . import export, page
 
-    output, lack = Path(args.output or top / "report.html"), answer.missing(runs, asked)
+    output = Path(args.output or top / "report.html")
+    lack = list(filter(None, (answer.missing(runs, asked), unasked(found))))
     missed = thresholds.missed(runs, found.goals)
     write_whole(output, page.make(found.question, runs, metric, text, environment, export.table(runs), lack,
                                   thresholds.said(missed, found.goals)))
@@ -126,13 +135,14 @@ def report(args: argparse.Namespace) -> int:
         print(f"  {line}")
     good, said = answer.verdict(runs)
     print(said)
-    if lack:
-        print(lack)
+    for line in lack:
+        print(line)
     for line in thresholds.said(missed, found.goals):
         print(line)
     print(f"of {origin.sentence(runs)}")
     print(f"{output}: {len(runs)} runs")
-    return NOT_BELIEVABLE if not good or lack else MISSED if missed else 0
+    believable = good and not answer.missing(runs, asked) and not found.refused
+    return (MISSED if missed else 0) if believable else NOT_BELIEVABLE
 
 
 def add_parser(sub: Commands) -> argparse.ArgumentParser:

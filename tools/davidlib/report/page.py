@@ -153,15 +153,16 @@ def document(title: str, body: str, drawings: Sequence[Drawing] = ()) -> str:
 
 
 def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, environment: dict[str, Any],
-         csv: str, missing: str = "", thresholds: list[str] | None = None) -> str:
-    """The page's text; MISSING says which runs of the question are not there, THRESHOLDS which are missed."""
+         csv: str, lacks: Sequence[str] = (), thresholds: list[str] | None = None) -> str:
+    """The page's text. LACKS are what is wrong with the question: runs that are not there, rules that would
+    refuse it. THRESHOLDS says which are missed."""
     good, verdict = answer.verdict(runs)
     said = "".join(f'<p class="answer">{escape(text)}</p>'
                    for text in answer.with_doubts(runs, metric))
     said += "".join(f"<p>{escape(text)}</p>" for text in trust.sentences(runs, metric))
     alone = answer.lonely(runs, metric)
     note = f"<p>{escape(alone)}</p>" if alone else ""
-    lack = f'<p class="bad">{escape(missing)}</p>' if missing else ""
+    lack = "".join(f'<p class="bad">{escape(line)}</p>' for line in lacks)
     lack += "".join(f'<p class="{"bad" if line.startswith("MISSED") else "good"}">{escape(line)}</p>'
                     for line in thresholds or [])
     data = base64.b64encode(csv.encode()).decode()
