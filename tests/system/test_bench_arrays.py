@@ -159,14 +159,20 @@ def test_what_an_array_takes_of_memory_is_said_before_it_starts() -> None:
     assert "mkfs.ext4 alone stores" in precheck.memory(small, 2)[-1]
 
 
-def test_an_age_is_a_dimension_by_a_recipe_of_david_age(tmp_path) -> None:
+def test_an_age_is_a_dimension_by_a_recipe_of_david_age(tmp_path, monkeypatch) -> None:
     (tmp_path / "old.toml").write_text('size = "1T"\nfs = "xfs"\nfiles = 70\nchurn = 3.0\n')
     text = DISK + 'age = ["none", "old.toml", "small"]\n' + WORK
+    # Where the caller is, other recipes have these names.
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("small", "olden", "old.toml"):
+        (tmp_path / "elsewhere" / name).write_text('size = "1T"\nfiles = 99\n')
+    monkeypatch.chdir(tmp_path / "elsewhere")
     new, old, small = list(runs.describe(spec.parse(text, "a.toml", tmp_path)))
     assert [one["variant"] for one in (new, old, small)] == ["new", "aged by old", "aged by small"]
     # The disk and the file system are the question's.
-    assert "age" not in new and old["age"]["files"] == 70 and not {"size", "fs", "mkfs"} & old["age"].keys()
-    for words, says in (('age = "olden"\n', "a.toml:3: age = 'olden': there is no recipe"),
+    assert "age" not in new and not {"size", "fs", "mkfs"} & old["age"].keys()
+    assert (old["age"]["files"], small["age"]["files"]) == (70, 1000)
+    for words, says in (('age = "olden"\n', "a.toml:3: age = 'olden': there is no such file"),
                         ('age = "small"\n[[filesystem]]\ntype = "none"\n', "a.toml:3: age: of ext4.* not of "
                                                                            "none")):
         with pytest.raises(spec.SpecError, match=says):

@@ -130,8 +130,11 @@ def _states(table: Table, arrays: list[Level]) -> list[Level]:
 
 def _recipe(table: Table, name: str, base: Path) -> dict[str, Any]:
     file = base / name
+    if not file.is_file() and name not in recipe.BUILT_IN:
+        raise table.gone("age", f"age = {name!r}: there is no such file, and the recipes without one are "
+                         f"{', '.join(recipe.BUILT_IN)}")
     try:
-        found = recipe.load(str(file) if file.is_file() else name, {})
+        found = recipe.load(str(file), {}) if file.is_file() else recipe.built_in(name)
     except UserError as error:
         raise table.wrong("age", f"age = {name!r}: {error}") from None
     return {key: value for key, value in vars(found).items() if key not in NOT_AGED_BY}

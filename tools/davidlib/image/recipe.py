@@ -66,7 +66,15 @@ def _values(what: str) -> dict[str, Any]:
 
 
 def load(what: str, changes: dict[str, Any]) -> Recipe:
-    values = _values(what) | {key: value for key, value in changes.items() if value is not None}
+    return _of(what, _values(what) | {key: value for key, value in changes.items() if value is not None})
+
+
+def built_in(name: str) -> Recipe:
+    """One of those here, whatever is called so where the caller is."""
+    return _of(name, dict(BUILT_IN[name]))
+
+
+def _of(what: str, values: dict[str, Any]) -> Recipe:
     kinds = {field.name: field.type for field in fields(Recipe)}
     for key, value in values.items():
         if key not in kinds:
