@@ -31,6 +31,7 @@
  *	crowd	an SSD's page is read the slower, the longer it waited for its die
  *	twice	a command of more than 64 KiB crosses an SSD's link twice
  *	journal	an SSD's flushes write their journals at the same time
+ *	during	an SSD reads flash while it writes a journal of its map
  *	stripe	an SSD's collection moves by the unit, and not by the stripe
  *	lumps	an SSD's dies move at once what its map, which is a sample, moves at once
  *	rest	an SSD does not read the rest of a page that is written in part

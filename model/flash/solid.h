@@ -165,6 +165,7 @@ struct solid_command {
 	u64 seq;
 	u64 after;		/* bytes that must have been programmed */
 	u32 taken;		/* sectors of a write that waits: they are in the buffer */
+	bool waits_for_journal;	/* a read */
 	struct solid_command *next;	/* the owner's while the drive has not the command */
 };
 

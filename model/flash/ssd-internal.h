@@ -102,14 +102,16 @@ struct ssd {
 
 	/* The map */
 	struct map_cache *map;	/* NULL: all of it is in memory */
-	struct solid_command **reads;	/* that wait for it */
+	struct solid_command **reads;	/* that wait for it, or while it is written */
 	u32 *places;		/* of these: those that are free */
 	u32 most;
 	u32 nr_places;
 	u64 map_writes;		/* bytes of it that left memory and must be programmed */
 
 	u32 flushed;		/* flushes since the map was written */
-	u64 flush_free;		/* when the last one has written its journal */
+	u64 map_free;		/* when it has been written */
+	u64 journals_from;	/* flushes write their journals, one after another, from here */
+	u64 flush_free;		/* to here: when the last one has */
 	u64 journaled;		/* bytes that had entered when the last flush came */
 	u64 die_block;		/* bytes of a die's part of a block of the map, */
 	u32 block_dies;		/* which has so many */

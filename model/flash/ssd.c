@@ -197,13 +197,14 @@ static void make_ready(struct ssd *ssd, struct solid_command *command, u64 end)
 	waiting_append(&ssd->ready, command);
 }
 
-/* How long the map's own flush takes, if it is its turn. */
-static u64 flush_map(struct ssd *ssd)
+/* When the map is written, if it is its turn; else @now. */
+static u64 flush_map(struct ssd *ssd, u64 now)
 {
 	if (!ssd->profile->map_flushes || ++ssd->flushed < ssd->profile->map_flushes)
-		return 0;
+		return now;
 	ssd->flushed = 0;
-	return ssd->profile->map_flush_time;
+	ssd->map_free = now + ssd->profile->map_flush_time;
+	return ssd->map_free;
 }
 
 /*
@@ -219,6 +220,8 @@ static u64 write_journal(struct ssd *ssd, const struct solid_command *command, u
 	end = max(end, ssd->flush_free);
 	if (command->after > ssd->journaled) {
 		ssd->journaled = command->after;
+		if (end > ssd->flush_free)
+			ssd->journals_from = end;
 		end += time;
 		ssd->flush_free = end;
 	}
@@ -344,7 +347,7 @@ static void die_finish(struct ssd *ssd, struct die *die, u64 now)
 	die->end = 0;
 	ssd->busy_until = max(ssd->busy_until, now);
 	while (ssd->flushes.first && ssd->flushes.first->after <= ssd->programmed)
-		ssd_end_flush(ssd, waiting_pop(&ssd->flushes), now + flush_map(ssd));
+		ssd_end_flush(ssd, waiting_pop(&ssd->flushes), flush_map(ssd, now));
 	ssd_put_idle(ssd, die - ssd->dies);
 	if (die->erases)
 		ssd_erase_idle(ssd, now);
@@ -449,11 +452,47 @@ static bool needs_map(struct ssd *ssd, const struct solid_command *command)
 	return false;
 }
 
+/* @command goes on at @time. */
+static u64 put_off(struct ssd *ssd, struct solid_command *command, u64 time)
+{
+	u32 place = ssd->places[--ssd->nr_places];
+
+	ssd->reads[place] = command;
+	ssd_push_event(ssd, time, ssd->profile->dies + place);
+	return NEVER;
+}
+
+/*
+ * A read looks up where its pages are. While the map or a journal of it is written nobody can: the
+ * read waits for the end of what is just being written, and not for journals that wait. Returns
+ * when @command, which would begin at @from, can begin.
+ */
+static noinline u64 journal_ends(struct ssd *ssd, const struct solid_command *command, u64 from)
+{
+	u64 begin = max(from, ssd->map_free);
+	u32 left = 0;
+
+	if (!needs_map(ssd, command) || MODEL_PLANTED(during))
+		return from;
+	/* Journals of the same time follow on one another up to flush_free. */
+	if (begin >= ssd->journals_from && begin < ssd->flush_free)
+		div_u64_rem(ssd->flush_free - begin, ssd->profile->flush_time, &left);
+	return begin + left;
+}
+
 static u64 ssd_serve_read(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 {
 	u64 ready;
-	u32 place;
 
+	command->waits_for_journal = false;
+	if (unlikely(from < max(ssd->flush_free, ssd->map_free))) {
+		ready = journal_ends(ssd, command, from);
+		if (ready > from) {
+			command->waits_for_journal = true;
+			command->parts.queued += ready - from;
+			return put_off(ssd, command, ready);
+		}
+	}
 	if (!ssd->map || !needs_map(ssd, command))
 		return read_data(ssd, command, now, from);
 	ready = map_look_up(ssd, command, now, from);
@@ -461,19 +500,20 @@ static u64 ssd_serve_read(struct ssd *ssd, struct solid_command *command, u64 no
 		return read_data(ssd, command, now, from);
 	if (!MODEL_PLANTED(map_wait))
 		command->parts.map = ready - from;
-	place = ssd->places[--ssd->nr_places];
-	ssd->reads[place] = command;
-	ssd_push_event(ssd, ready, ssd->profile->dies + place);
-	return NEVER;
+	return put_off(ssd, command, ready);
 }
 
-/* The read that waits at @place has its part of the map. */
+/* The read that waits at @place has its part of the map, or can look it up. */
 static void resume_read(struct ssd *ssd, u32 place, u64 now)
 {
 	struct solid_command *command = ssd->reads[place];
+	u64 end;
 
 	ssd->places[ssd->nr_places++] = place;
-	make_ready(ssd, command, read_data(ssd, command, now, now));
+	end = command->waits_for_journal ? ssd_serve_read(ssd, command, now, now) :
+					   read_data(ssd, command, now, now);
+	if (end != NEVER)
+		make_ready(ssd, command, end);
 }
 
 /* Only if no other drive used the map has it been idle since its last command: see ssd.h. */
@@ -688,13 +728,19 @@ static u32 map_pages(const struct profile *profile)
 	return pages * (u64)profile->map_coverage < profile->sectors ? pages : 0;
 }
 
+/* Can reads have to wait for the map, for a part of it or while it is written? */
+static bool reads_wait(const struct profile *profile)
+{
+	return map_pages(profile) || profile->map_flushes || profile->flush_time;
+}
+
 /* False: there is no memory. */
 static bool create_parts(struct ssd *ssd, const struct profile *profile, u32 most, struct ftl *ftl,
 			 gfp_t gfp)
 {
 	u32 pages = map_pages(profile);
 
-	ssd->most = pages ? most : 0;
+	ssd->most = reads_wait(profile) ? most : 0;
 	ssd->idle = kvcalloc(profile->dies, sizeof(*ssd->idle), gfp);
 	if (!ssd_init_dies(ssd, profile, ftl, ssd->most, gfp) || !ssd->idle)
 		return false;
@@ -703,14 +749,15 @@ static bool create_parts(struct ssd *ssd, const struct profile *profile, u32 mos
 		if (!ssd->buffered)
 			return false;
 	}
-	if (pages) {
-		ssd->map = map_cache_create(pages, gfp);
+	if (ssd->most) {
 		ssd->reads = kvcalloc(most, sizeof(*ssd->reads), gfp);
 		ssd->places = kvcalloc(most, sizeof(*ssd->places), gfp);
-		if (!ssd->map || !ssd->reads || !ssd->places)
+		if (!ssd->reads || !ssd->places)
 			return false;
 	}
-	return true;
+	if (pages)
+		ssd->map = map_cache_create(pages, gfp);
+	return !pages || ssd->map;
 }
 
 struct ssd *ssd_create(const struct profile *profile, u32 most, struct ftl *ftl, gfp_t gfp)

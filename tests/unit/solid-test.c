@@ -482,6 +482,66 @@ static void flushes_write_their_journals_one_after_another(struct kunit *test)
 	done(&rig);
 }
 
+/* After the data's 640 us: the flush's end, less its overhead. */
+static u64 begin_flush(struct rig *rig, struct disk_request *write, struct disk_request *flush,
+		       u64 sector)
+{
+	u64 begin;
+
+	submit(rig, write, DISK_WRITE, sector, 8);
+	begin = rig->now;
+	submit(rig, flush, DISK_FLUSH, 0, 0);
+	return begin + 640 * US;
+}
+
+/*
+ * A read of flash waits for the journal or the map that is being written, and for no other one that
+ * waits. A page that was never written needs no map.
+ */
+static void reads_wait_while_the_map_is_written(struct kunit *test)
+{
+	static struct disk_request write[3], flush[3], read[4];
+	static struct rig rig;
+	u64 from, ends;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD, "flush_time=1ms");
+	time_of(&rig, DISK_WRITE, 800, 32);
+	time_of(&rig, DISK_FLUSH, 0, 0);
+	for (i = 0; i < 3; i++)
+		from = begin_flush(&rig, &write[i], &flush[i], 8000 + 800 * i);
+	rig.now = from + 300 * US;
+	disk_advance(rig.disk, rig.now);
+	submit(&rig, &read[0], DISK_READ, 800, 8);
+	submit(&rig, &read[1], DISK_READ, 80000, 8);	/* 1 us behind */
+	rig.now = from + 1500 * US;
+	disk_advance(rig.disk, rig.now);
+	submit(&rig, &read[2], DISK_READ, 800, 8);
+	finish(&rig);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, flush[i].completion, from + (i + 1) * MS + 7 * US);
+	KUNIT_EXPECT_EQ(test, read[0].completion, from + MS + READ_4K - 1 * US);
+	KUNIT_EXPECT_EQ(test, read[0].parts.queued, 699 * US);
+	KUNIT_EXPECT_EQ(test, read[1].completion, from + 300 * US + 9 * US);
+	KUNIT_EXPECT_EQ(test, read[2].completion, from + 2 * MS + READ_4K - 1 * US);
+	submit(&rig, &read[3], DISK_READ, 800, 8);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, read[3].completion - read[3].arrival, READ_4K);
+	done(&rig);
+
+	prepare(&rig, test, PLAIN_SSD, "map_flushes=2;map_flush_time=2ms");
+	time_of(&rig, DISK_WRITE, 800, 32);
+	time_of(&rig, DISK_FLUSH, 0, 0);
+	ends = begin_flush(&rig, &write[0], &flush[0], 8000) + 2 * MS;
+	rig.now = ends - MS;
+	disk_advance(rig.disk, rig.now);
+	submit(&rig, &read[0], DISK_READ, 800, 8);
+	finish(&rig);
+	KUNIT_EXPECT_EQ(test, flush[0].completion, ends + 7 * US);
+	KUNIT_EXPECT_EQ(test, read[0].completion, ends + READ_4K - 1 * US);
+	done(&rig);
+}
+
 /* What reads and writes of a drive take more than those of another. */
 static void a_profile_may_add_to_some_commands(struct kunit *test)
 {
@@ -1145,6 +1205,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(a_part_of_a_page_takes_a_read_and_a_page),
 	KUNIT_CASE(small_writes_are_as_a_naive_program_has_them),
 	KUNIT_CASE(flushes_write_their_journals_one_after_another),
+	KUNIT_CASE(reads_wait_while_the_map_is_written),
 	KUNIT_CASE(an_interface_says_whether_reads_and_writes_share_the_link),
 	KUNIT_CASE(a_read_is_command_flash_channel_link),
 	KUNIT_CASE(what_was_never_written_is_not_in_flash),
