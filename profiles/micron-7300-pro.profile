@@ -3,7 +3,8 @@
 # Sources:
 #   [U] ublk-disksim, docs/VALIDATION.md and docs/img/data: measurements of one drive, nearly empty and in steady state
 #   [D] Micron's data sheet as [U] cites it: 90 us, 3,000 and 1,550 MB/s, 75,000 writes/s in steady state
-# "assumed" marks what neither tells.
+#   [M] github.com, oxidecomputer/propolis, issue 79: what drives say of themselves (id_mdts), this model 0x5
+# "assumed" marks what none tells.
 #
 # Fitted: read_time and read_step to three read modes of 88, 116 and 165 us, a third of the pages each; write_command_time to
 # 163,000 random writes/s when new; command_time to 534,000 reads/s at depth 256; page_time to 2,713 MB/s read in order; write_latency to 20.5 us; program_time to 1,607 MB/s written; scattered_read_time to 9,900 reads/s at depth 1 in steady state;
@@ -14,7 +15,7 @@ name = micron-7300-pro
 kind = ssd
 host = nvme
 nr_requests = 1023		# Linux: the queue's depth of 1024, less one
-max_sectors = 128 KiB		# assumed: the drive's MDTS
+max_sectors = 128 KiB		# [M] MDTS 5
 capacity = 7501476528 sectors	# derived: IDEMA LBA1-03, 97696368 + 1953504 * (GB - 50)
 logical_block = 512 B
 physical_block = 4096 B		# assumed: as its class
