@@ -67,6 +67,8 @@ def test_an_array_is_a_dimension_and_in_the_id() -> None:
         parse(DISK + 'array = ["6 members=12", "6  members=12"]\n' + WORK)
     with pytest.raises(spec.SpecError, match="a.toml:4: classify = 'data': not with an array"):
         parse(DISK + 'array = "6 members=12"\nclassify = "data"\n' + WORK)
+    with pytest.raises(spec.SpecError, match="a.toml:4: option = 'store=memory': not with an array"):
+        parse(DISK + 'array = ["none", "6 members=12"]\noption = ["seed=3", "store=memory"]\n' + WORK)
 
 
 STATES = 'array = ["none", "5 members=3"]\narray-state = ["healthy", "failed=1", "rebuilding=2"]\n'

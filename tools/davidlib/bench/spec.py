@@ -31,6 +31,7 @@ __all__ = ("FileSystem", "Spec", "SpecError", "parse", "read", "refuse_metric", 
 WHERE = ("virtual", "uml", "vm", "here")
 NO_FILE_SYSTEM = "none"  # the raw disk
 SYSTEMS = (*filesystems.BENCHED, NO_FILE_SYSTEM)
+UNPOOLED = ("store=memory", "mode=model-only")
 TOP = ("question", "where", "kernel", "metric", "compare", "memory", "timeout", "repeats", "seeds",
        "fail-if", "disk", "filesystem", "workload", "faults")
 
@@ -152,7 +153,13 @@ def _aged_ones(source: Source, spec: Spec) -> None:
 
 
 def _arrays(source: Source, spec: Spec) -> None:
-    if any(disk.array for disk in spec.disks) and spec.classify == "data":
+    if not any(disk.array for disk in spec.disks):
+        return
+    for option in spec.options:
+        if option in UNPOOLED:
+            raise source.wrong("disk", 0, "option", f"option = '{option}': not with an array, whose members "
+                               "share a pool; leave it out")
+    if spec.classify == "data":
         raise source.wrong("disk", 0, "classify",
                            "classify = 'data': not with an array, whose superblocks are kept")
 
