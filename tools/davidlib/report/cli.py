@@ -109,9 +109,12 @@ def report(args: argparse.Namespace) -> int:
 
     output = Path(args.output or top / "report.html")
     lack = list(filter(None, (answer.missing(runs, asked), unasked(found))))
+    good, verdict = answer.verdict(runs)
+    believable = good and not answer.missing(runs, asked) and not found.refused
     missed = thresholds.missed(runs, found.goals)
+    judged = thresholds.said(missed, found.goals, believable)
     write_whole(output, page.make(found.question, runs, metric, text, environment, export.table(runs), lack,
-                                  thresholds.said(missed, found.goals)))
+                                  judged))
     if args.files:
         files = Path(args.files)
         files.mkdir(parents=True, exist_ok=True)
@@ -133,15 +136,10 @@ def report(args: argparse.Namespace) -> int:
         print(alone)
     for line in answer.reach(runs):
         print(f"  {line}")
-    good, said = answer.verdict(runs)
-    print(said)
-    for line in lack:
-        print(line)
-    for line in thresholds.said(missed, found.goals):
+    for line in (verdict, *lack, *judged):
         print(line)
     print(f"of {origin.sentence(runs)}")
     print(f"{output}: {len(runs)} runs")
-    believable = good and not answer.missing(runs, asked) and not found.refused
     return (MISSED if missed else 0) if believable else NOT_BELIEVABLE
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from ..bench.results import reached
-from . import answer, factors, figures, origin, plots, script, theme, trust, why
+from . import answer, factors, figures, origin, plots, script, theme, thresholds, trust, why
 from .charts import Drawing
 
 STYLE = Path(__file__).with_name("page.css").read_text()
@@ -153,9 +153,9 @@ def document(title: str, body: str, drawings: Sequence[Drawing] = ()) -> str:
 
 
 def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, environment: dict[str, Any],
-         csv: str, lacks: Sequence[str] = (), thresholds: list[str] | None = None) -> str:
+         csv: str, lacks: Sequence[str] = (), judged: list[str] | None = None) -> str:
     """The page's text. LACKS are what is wrong with the question: runs that are not there, rules that would
-    refuse it. THRESHOLDS says which are missed."""
+    refuse it. JUDGED says which thresholds are missed."""
     good, verdict = answer.verdict(runs)
     said = "".join(f'<p class="answer">{escape(text)}</p>'
                    for text in answer.with_doubts(runs, metric))
@@ -163,8 +163,8 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
     alone = answer.lonely(runs, metric)
     note = f"<p>{escape(alone)}</p>" if alone else ""
     lack = "".join(f'<p class="bad">{escape(line)}</p>' for line in lacks)
-    lack += "".join(f'<p class="{"bad" if line.startswith("MISSED") else "good"}">{escape(line)}</p>'
-                    for line in thresholds or [])
+    lack += "".join(f'<p class="{"good" if line.startswith(thresholds.MET) else "bad"}">{escape(line)}</p>'
+                    for line in judged or [])
     data = base64.b64encode(csv.encode()).decode()
     title = escape(question or "What the runs came to")
     places, drawings = _drawings(runs, metric)

@@ -10,6 +10,9 @@ from ..bench.metrics import METRICS
 from . import answer, figures
 
 
+MET = "No threshold is missed"
+
+
 def _said(goal: Goal, workload: str, variant: str, found: figures.Estimate) -> str:
     unit, between = METRICS[goal.metric].unit, answer.interval(found)
     more = f", 95 % interval {between}, {found.count} seeds" if between else ""
@@ -29,9 +32,12 @@ def missed(runs: list[dict[str, Any]], goals: list[Goal]) -> list[str]:
     return lines
 
 
-def said(lines: list[str], goals: list[Goal]) -> list[str]:
-    """Of lines of missed(); none where there are no thresholds."""
+def said(lines: list[str], goals: list[Goal], believable: bool) -> list[str]:
+    """Of lines of missed(); none where there are no thresholds. Of runs that are not to be believed none is
+    met and none is missed, and those that are missing may be better or worse."""
     if not goals:
         return []
-    met = f"No threshold is missed: {'; '.join(goal.text for goal in goals)}."
-    return [f"MISSED: {line}" for line in lines] or [met]
+    texts = "; ".join(goal.text for goal in goals)
+    if not believable:
+        return [f"No threshold is met or missed, as runs are missing or not to be believed: {texts}."]
+    return [f"MISSED: {line}" for line in lines] or [f"{MET}: {texts}."]
