@@ -19,7 +19,10 @@ from helpers.secondsim import Asked, Part
 PROFILES = Path(__file__).parent / "profiles"
 PLAIN, FLASH = str(PROFILES / "plain.profile"), str(PROFILES / "flash.profile")
 CHUNK = 128  # sectors
-FULL = ("precondition_fill=1", "buffer_reads=yes")
+# So small that the second map of it is made in no time.
+SMALL = ("capacity=131072sectors", "raw_capacity=139264sectors")
+FULL = ("precondition_fill=1", "buffer_reads=yes", *SMALL)
+ALL = 1 << 26
 SIM = {
     "disk": Asked(PLAIN, (
         Part(writes=40, rate=80_000, flush=9, span=1 << 33),
@@ -33,16 +36,16 @@ SIM = {
         Part(writes=20, rate=100_000, flush=30, span=1 << 27),
         Part(writes=100, rate=300_000, start=1 << 40, span=1 << 15),
     ), count=500, warm=20),
-    "SSD that collects": Asked(FLASH, (Part(writes=60, rate=10_000_000, flush=20),),
+    "SSD that collects": Asked(FLASH, (Part(writes=60, rate=10_000_000, flush=20, span=ALL),),
                                count=6000, warm=500, every=1000, options=FULL),
-    "SSD whose buffer is full": Asked(FLASH, (Part(writes=100, rate=25_600_000, flush=500, depth=64),),
+    "SSD whose buffer is full": Asked(FLASH, (Part(writes=100, rate=60_000_000, flush=500, depth=64, span=ALL),),
                                       count=4000, warm=500, options=(*FULL, "write_buffer=128KiB")),
     "blank SSD": Asked(FLASH, (Part(writes=30, rate=10_000_000, flush=20, span=1 << 24),),
                        count=3000, warm=100, options=("precondition=fresh", "buffer_reads=yes")),
     "RAID-0 of SSDs": Asked(FLASH, (Part(writes=40, depth=1, span=1 << 26),), count=400,
-                            array="0 members=3 chunk=64K", options=FULL[:1]),
+                            array="0 members=3 chunk=64K", options=(*FULL[:1], *SMALL)),
     "RAID-5 of SSDs": Asked(FLASH, (Part(writes=40, depth=1, span=1 << 26),), count=400,
-                            array="5 members=5 chunk=64K stripe-cache=0", options=FULL[:1]),
+                            array="5 members=5 chunk=64K stripe-cache=0", options=(*FULL[:1], *SMALL)),
 }
 # Of these no job has any: other tests have.
 SIM_IDLE = {

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import secondflash
 from .figuretable import Between, Near, printed
 
 TREE = Path(__file__).resolve().parents[3]
@@ -414,7 +415,32 @@ def of_one_drive(asked: Asked, doc: dict[str, Any], place: Path) -> tuple[dict[s
 
 
 PROGRAM = 16  # pages of 4 KiB that a program of flash.profile takes
-BLOCK = 128  # and a block of one of its dies: gc_unit / dies
+BLOCK = 8  # programs of a block of one of its dies: gc_unit / dies
+DIES = 8
+
+
+def moved(asked: Asked, writes: list[int], before: int) -> int:
+    """Pages that collection moves for these writes of a page each, without those for so many before."""
+    drive, then = secondflash.Map(profile_of(asked)), 0
+    for number, page in enumerate(writes):
+        then = drive.moved if number == before else then
+        drive.write(page)
+    return drive.moved - then
+
+
+def programs(asked: Asked, requests: list[Request]) -> int:
+    """Of what the host writes: a flush programs what is less than a unit, too."""
+    found = loose = 0
+    for one in requests:
+        loose += one.op == WRITE
+        if loose == PROGRAM or one.op == FLUSH and loose:
+            found, loose = found + 1, 0
+    return found
+
+
+def erases(programmed: float) -> Between:
+    """Each die erases when it has filled a block, if there is one that has been collected."""
+    return Between(programmed / BLOCK - 2 * DIES - 1, programmed / BLOCK + 1)
 
 
 def suspended(asked: Asked, requests: list[Request]) -> int:
@@ -455,16 +481,18 @@ def of_flash(doc: dict[str, Any], ended: list[Request], asked: Asked) -> dict[st
     unwritten = len({id(one) for one in empty} & {id(one) for one in counted})
     reads = [one for one in counted if one.op == READ]
     host = sum(one.op == WRITE for one in counted)
-    pages, programs = host + job["moved_pages"], job["programs"]
-    flushes = sum(one.op == FLUSH for one in counted)
+    before = sum(one.op == WRITE for one in ended[: asked.warm])
+    came = sorted(ended, key=lambda one: one.arrival)
+    apart = moved(asked, [one.sector // 8 for one in came if one.op == WRITE], before)
+    pages = host + apart
+    units = programs(asked, came) - programs(asked, came[: asked.warm]) + apart / PROGRAM
     second = {
         "host_pages": host, "sample": 1, "empty_reads": unwritten,
-        # Programs are filled by what is written and moved, but for those that a flush ended.
-        "moved_pages": Between(programs * PROGRAM * 0.9 - host, (programs + 64) * PROGRAM - host)
-        if job["moved_pages"] else 0,
+        "moved_pages": apart,
         "write_amplification": printed(pages / host, 4),
-        "programs": Between(pages / PROGRAM - 64, pages / PROGRAM + flushes + 64),
-        "erases": Between(job["moved_pages"] / BLOCK * 0.9, pages / BLOCK + 64) if job["moved_pages"] else 0,
+        # What is moved waits until there is a unit for each die.
+        "programs": Near(units, DIES if apart else 1),
+        "erases": erases(units) if apart else 0,
         "suspended": suspended(asked, counted),
         "buffer_waits": waited_for_room(asked, ended) - waited_for_room(asked, ended[: asked.warm]),
         "flash_reads": sum(one.parts["die"] > 0 for one in reads),
@@ -578,13 +606,16 @@ def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict
     })
     drives = [one["drive_ns"] for one in told["members"]]
     second |= flat(f"{job}.drive_ns", {name: sum(one[name] for one in drives) for name in PARTS})
-    writes, programs = sum(one.writes for one in members), told["programs"]
-    pages, apart = writes + told["moved_pages"], alone(asked, requests, chunk, place)
+    apart = alone(asked, requests, chunk, place)
+    came = [[one for one in mine if one.op == WRITE] for mine in apart]
+    writes = sum(map(len, came))
+    gone = [moved(asked, [one.sector // 8 for one in mine], 0) for mine in came]
+    units = sum(programs(asked, mine) + pages / PROGRAM for mine, pages in zip(came, gone, strict=True))
     second |= flat(job, {
         "host_pages": writes, "flash_reads": sum(one.reads for one in members),
-        "moved_pages": Between(programs * PROGRAM * 0.9, programs * PROGRAM * 1.2),
-        "write_amplification": printed(pages / writes, 4),
-        "programs": Between(pages / PROGRAM * 0.8, pages / PROGRAM * 1.2),
+        "moved_pages": sum(gone),
+        "write_amplification": printed((writes + sum(gone)) / writes, 4),
+        "programs": Near(units, DIES),
         "suspended": sum(suspended(asked, one) for one in apart),
         "buffer_waits": sum(waited_for_room(asked, one) for one in apart),
         "sample": 1,
