@@ -57,12 +57,14 @@ bool call_wants_name(const struct call *call)
 {
 	switch (call->effect) {
 	case DOES_OPEN:
+	case DOES_OPENAT2:
 	case DOES_LOOK ... DOES_STATX:
 	case DOES_READLINK:
 	case DOES_UNLINK:
 	case DOES_RMDIR:
 	case DOES_TRUNCATE:
 	case DOES_CHDIR:
+	case DOES_CHROOT:
 		return true;
 	default:
 		return false;

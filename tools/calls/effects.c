@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -96,6 +97,23 @@ struct node *effect_start(const struct about *a, char letter)
 	return dir && dir->node ? dir->node : a->thread->place->cwd;
 }
 
+u64 effect_open_how(const struct about *a, unsigned int at)
+{
+	u64 how[3] = {};
+	const void *blob = tracefile_find(a->record, TRACEFILE_HOW, sizeof(how), NULL);
+
+	if (blob)
+		memcpy(how, blob, sizeof(how));
+	return how[at];
+}
+
+struct node *effect_root(const struct about *a, char letter)
+{
+	if (a->call->effect == DOES_OPENAT2 && effect_open_how(a, 2) & RESOLVE_IN_ROOT)
+		return effect_start(a, letter);
+	return a->thread->place->root;
+}
+
 bool effect_follows(const struct about *a, char letter)
 {
 	switch (a->call->effect) {
@@ -119,6 +137,9 @@ bool effect_follows(const struct about *a, char letter)
 	case DOES_OPEN:
 		return !(arg(a, call_arg(a->call, 'o')) & O_NOFOLLOW) &&
 		       (arg(a, call_arg(a->call, 'o')) & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+	case DOES_OPENAT2:
+		return !(effect_open_how(a, 0) & O_NOFOLLOW) &&
+		       (effect_open_how(a, 0) & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
 	default:
 		return true;
 	}
@@ -209,8 +230,8 @@ static struct node *effect_find(struct world *w, struct about *a, char letter, c
 	if (!length)
 		return NULL;
 	effect_own_path(a, letter, terminated, sizeof(terminated));
-	return names_find(&w->names, effect_start(a, letter), terminated,
-			  effect_follows(a, letter));
+	return names_find_in(&w->names, effect_root(a, letter), effect_start(a, letter), terminated,
+			     effect_follows(a, letter));
 }
 
 /* The descriptor from which a relative path begins is a directory's. */
@@ -879,6 +900,17 @@ static void cwd_changed(struct world *w, struct about *a)
 		a->thread->place->cwd = names_find(&w->names, w->names.root, path, false);
 }
 
+/* Of all threads that share the working directory. */
+static void root_changed(struct world *w, struct about *a)
+{
+	if (!strchr(a->call->args, 'p')) {
+		about_ofd(w, a, 0);
+		a->node = a->ofd ? a->ofd->node : NULL;
+	}
+	if (result(a) >= 0 && a->node)
+		a->thread->place->root = a->node;
+}
+
 static void learn_seek(struct initial *initial, u64 whence, s64 offset, s64 at)
 {
 	switch (whence) {
@@ -936,16 +968,6 @@ static void look_descriptor(struct world *w, struct about *a)
 		descriptor_is(w, a, attr);
 	else if (result(a) >= 0 && lists(a))
 		is_directory(a->file);
-}
-
-static u64 flags_of_openat2(const struct about *a)
-{
-	const u64 *how = tracefile_find(a->record, TRACEFILE_HOW, 24, NULL);
-	u64 flags = 0;
-
-	if (how)
-		memcpy(&flags, how, sizeof(flags));
-	return flags;
 }
 
 static s64 given_offset(const struct about *a)
@@ -1067,7 +1089,7 @@ static void effect_of_names(struct world *w, struct about *a)
 		opened(w, a, O_CREAT | O_WRONLY | O_TRUNC);
 		break;
 	case DOES_OPENAT2:
-		opened(w, a, flags_of_openat2(a));
+		opened(w, a, effect_open_how(a, 0));
 		break;
 	case DOES_RENAME:
 		renamed(w, a);
@@ -1093,6 +1115,9 @@ static void effect_of_names(struct world *w, struct about *a)
 		break;
 	case DOES_READLINK:
 		link_read(w, a);
+		break;
+	case DOES_CHROOT:
+		root_changed(w, a);
 		break;
 	default:
 		cwd_changed(w, a);
@@ -1173,8 +1198,7 @@ void effect_of(struct world *w, struct about *a)
 		break;
 	case DOES_OPEN ... DOES_OPENAT2:
 	case DOES_RENAME ... DOES_MKNOD:
-	case DOES_CHDIR:
-	case DOES_FCHDIR:
+	case DOES_CHDIR ... DOES_CHROOT:
 		effect_of_names(w, a);
 		break;
 	case DOES_LOOK ... DOES_STATX:

@@ -34,6 +34,12 @@ void effect_of(struct world *w, struct about *about);
 struct node *effect_start(const struct about *a, char letter);
 bool effect_follows(const struct about *a, char letter);
 
+/* Of openat2(), what it is to do: flags, mode, resolve. */
+u64 effect_open_how(const struct about *a, unsigned int at);
+
+/* Where the path of @letter begins if it does so with a slash: as the process or openat2() says. */
+struct node *effect_root(const struct about *a, char letter);
+
 /*
  * A path by which a process means a descriptor or the directory of its own (/dev/fd/3,
  * /proc/self/cwd/x) becomes the whole path of what that is, if it has a name.

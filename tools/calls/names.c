@@ -70,11 +70,11 @@ static struct node *child_of(struct names *names, struct node *parent, const cha
 	return make(names, parent, name, length);
 }
 
-static struct node *walk(struct names *names, struct node *at, const char *path, bool follow,
-			 unsigned int *links)
+static struct node *walk(struct names *names, struct node *root, struct node *at, const char *path,
+			 bool follow, unsigned int *links)
 {
 	if (*path == '/')
-		at = names->root;
+		at = root;
 	for (;;) {
 		struct node *child;
 		size_t length;
@@ -84,11 +84,11 @@ static struct node *walk(struct names *names, struct node *at, const char *path,
 		if (!length)
 			return at;
 		if (length == 2 && !strncmp(path, "..", 2)) {
-			at = at->parent ?: names->root;
+			at = names_above(root, at) ?: names->root;
 		} else if (length != 1 || *path != '.') {
 			child = child_of(names, at, path, length);
 			if (child->target && (follow || path[length]) && (*links)++ < LINKS_MAX)
-				child = walk(names, at, child->target, true, links);
+				child = walk(names, root, at, child->target, true, links);
 			at = child;
 		}
 		path += length;
@@ -97,9 +97,15 @@ static struct node *walk(struct names *names, struct node *at, const char *path,
 
 struct node *names_find(struct names *names, struct node *from, const char *path, bool follow)
 {
+	return names_find_in(names, names->root, from, path, follow);
+}
+
+struct node *names_find_in(struct names *names, struct node *root, struct node *from,
+			   const char *path, bool follow)
+{
 	unsigned int links = 0;
 
-	return walk(names, from, path, follow, &links);
+	return walk(names, root, from, path, follow, &links);
 }
 
 static void take_out(struct names *names, struct node *node)

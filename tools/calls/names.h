@@ -44,6 +44,16 @@ void names_free(struct names *names);
  */
 struct node *names_find(struct names *names, struct node *from, const char *path, bool follow);
 
+/* The same, for who has another root (chroot): paths and links from / on begin there. */
+struct node *names_find_in(struct names *names, struct node *root, struct node *from,
+			   const char *path, bool follow);
+
+/* What .. is, in a directory; NULL: it has no place any more. Nothing is above the root. */
+static inline struct node *names_above(const struct node *root, struct node *dir)
+{
+	return dir == root ? dir : dir->parent;
+}
+
 /* @from gets the place of @to, whatever was there before. */
 void names_move(struct names *names, struct node *from, struct node *to);
 void names_exchange(struct names *names, struct node *one, struct node *other);

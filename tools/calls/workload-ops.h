@@ -80,3 +80,4 @@ OP(UNMAP, "s", 'k')
 OP(TOUCH, "sunu", 'n') /* offset in the mapping, length; 1: to write. Each page once */
 OP(MSYNC, "suuu", 'k') /* offset, length, flags */
 OP(ADVISE, "suuu", 'k') /* offset, length, what madvise() is told */
+OP(REFUSED, "PPuu", 'k') /* openat2() in a directory, by a path, with flags; what it may not do */

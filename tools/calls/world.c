@@ -485,11 +485,11 @@ static void fds_put(struct world *w, struct fdtable *fds, u64 closed)
 	free(fds);
 }
 
-static struct place *place_new(struct node *cwd)
+static struct place *place_new(struct node *cwd, struct node *root)
 {
 	struct place *place = xmalloc(sizeof(*place));
 
-	*place = (struct place){ 1, cwd };
+	*place = (struct place){ 1, cwd, root };
 	return place;
 }
 
@@ -501,7 +501,7 @@ void world_unshare(struct thread *thread, u64 flags)
 	}
 	if (flags & CLONE_FS && thread->place->refs > 1) {
 		thread->place->refs--;
-		thread->place = place_new(thread->place->cwd);
+		thread->place = place_new(thread->place->cwd, thread->place->root);
 	}
 }
 
@@ -573,7 +573,7 @@ struct thread *world_thread(struct world *w, u32 tid)
 		return thread;
 	thread = thread_new(w, tid, process_new(w, tid, NULL, "there before"));
 	thread->fds = fds_new();
-	thread->place = place_new(w->names.root);
+	thread->place = place_new(w->names.root, w->names.root);
 	return thread;
 }
 
@@ -605,7 +605,7 @@ struct thread *world_fork(struct world *w, struct thread *parent, u32 tid, u64 f
 		thread->place = parent->place;
 		thread->place->refs++;
 	} else {
-		thread->place = place_new(parent->place->cwd);
+		thread->place = place_new(parent->place->cwd, parent->place->root);
 	}
 	return thread;
 }

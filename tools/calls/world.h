@@ -119,9 +119,10 @@ struct passed {
 	struct passed *next; /* younger */
 };
 
-struct place { /* working directory, shared with CLONE_FS */
+struct place { /* working directory and root, shared with CLONE_FS */
 	u32 refs;
 	struct node *cwd;
+	struct node *root;
 };
 
 struct process {

@@ -2,6 +2,7 @@
 /* Of each call the command that does it again, and the resources that it uses. */
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <linux/openat2.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -166,17 +167,12 @@ static void map(struct compiler *c)
 static u64 flags_of_open(const struct compiler *c)
 {
 	const struct tracefile_record *r = c->making.item->record;
-	const u64 *how;
-	u64 flags = 0;
 
 	switch (c->making.call->effect) {
 	case DOES_CREAT:
 		return O_CREAT | O_WRONLY | O_TRUNC;
 	case DOES_OPENAT2:
-		how = tracefile_find(r, TRACEFILE_HOW, 24, NULL);
-		if (how)
-			memcpy(&flags, how, sizeof(flags));
-		return flags;
+		return effect_open_how(&c->making.about, 0);
 	default:
 		return r->args[call_arg(c->making.call, 'o')];
 	}
@@ -193,12 +189,50 @@ static u64 umask_of(struct compiler *c)
 static u64 mode_of(struct compiler *c)
 {
 	int at = call_arg(c->making.call, 'm');
-	const u64 *how = tracefile_find(c->making.item->record, TRACEFILE_HOW, 24, NULL);
-	u64 mode = at < 0 ? 0 : choose_arg(c, at);
+	u64 mode = at < 0 ? effect_open_how(&c->making.about, 1) : choose_arg(c, at);
 
-	if (how)
-		memcpy(&mode, how + 1, sizeof(mode));
 	return mode & 07777 & ~umask_of(c);
+}
+
+/*
+ * openat2() has refused the way that a path takes, as its caller had asked for. A replay's flags
+ * would not: it would open, or make, what the original did not. False: it is not that.
+ */
+static bool open_refused(struct compiler *c)
+{
+	struct making *g = &c->making;
+	u64 resolve = effect_open_how(&g->about, 2);
+	bool within = resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT);
+	char text[PATH_MAX + 1], said[PATH_MAX];
+	const char *dir = "", *path = g->first.text;
+
+	if (g->call->effect != DOES_OPENAT2 || !resolve || !g->first.given ||
+	    g->about.path_length >= sizeof(said))
+		return false;
+	if (g->result == -EAGAIN) { /* RESOLVE_CACHED */
+		choose_none(c, BECAUSE_ORDER);
+		return true;
+	}
+	if (g->result != -ELOOP && g->result != -EXDEV)
+		return false;
+	if (g->result == -EXDEV && !within) { /* RESOLVE_NO_XDEV: a replay has one file system */
+		choose_none(c, BECAUSE_ELSEWHERE);
+		return true;
+	}
+	if (within) {
+		names_path(effect_start(&g->about, 'p'), text, sizeof(text));
+		dir = path_behind_root(c->root, text);
+		memcpy(said, g->about.path, g->about.path_length);
+		said[g->about.path_length] = 0;
+		path = said;
+	}
+	if (!dir || !on_path(c, WL_REFUSED, &g->first))
+		return true;
+	g->args[0] = texts_add(&c->output.texts, dir);
+	g->args[1] = texts_add(&c->output.texts, path);
+	g->args[2] = flags_of_open(c);
+	g->args[3] = resolve;
+	return true;
 }
 
 static void open_file(struct compiler *c)
@@ -206,6 +240,9 @@ static void open_file(struct compiler *c)
 	struct making *g = &c->making;
 	u64 flags = flags_of_open(c);
 	bool writes = flags & (O_TRUNC | O_CREAT) && g->result >= 0;
+
+	if (open_refused(c))
+		return;
 
 	use_file(c, writes ? ACCESS_WRITE : ACCESS_READ);
 	if (pipe_open(c, flags) || !on_path(c, WL_OPEN, &g->first))
@@ -593,6 +630,7 @@ static void choose_name(struct compiler *c)
 		g->args[1] = choose_arg(c, 1);
 		break;
 	case DOES_CHDIR:
+	case DOES_CHROOT:
 		on_path(c, WL_CHDIR, &g->first);
 		break;
 	case DOES_EXEC:
@@ -824,6 +862,12 @@ void choose(struct compiler *c)
 	case DOES_CHDIR:
 	case DOES_EXEC:
 		choose_name(c);
+		break;
+	case DOES_CHROOT:
+		if (strchr(g->call->args, 'p'))
+			choose_name(c);
+		else
+			choose_on_fd(c, WL_FSTAT, g->about.ofd, ACCESS_READ);
 		break;
 	case DOES_FSYNC:
 	case DOES_SYNCALL:

@@ -33,7 +33,6 @@ static bool is_below_mount(struct elsewhere *e, const struct named *named)
 static bool moves_names(const struct compiler *c)
 {
 	switch (c->making.call->effect) {
-	case DOES_CHROOT:
 	case DOES_MOUNT:
 		return true;
 	default:
@@ -81,7 +80,6 @@ void elsewhere_follow(struct compiler *c)
 	}
 	process = map_at(&c->elsewhere.processes, g->about.thread->process->id);
 	switch (choose_nr(c)) {
-	case SYS_chroot:
 	case SYS_pivot_root:
 		*process = 1;
 		break;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Names that are not the replay's: of a process that has changed its root, or has a mount namespace
- * of its own, and below what the trace has mounted. What they lead to nobody has recorded. Such a
- * call is left out and counted, and says nothing of the initial tree.
+ * Names that are not the replay's: of a process that has a mount namespace of its own, or has
+ * called pivot_root(), and below what the trace has mounted. What they lead to nobody has recorded.
+ * Such a call is left out and counted, and says nothing of the initial tree.
  */
 #ifndef COMPILE_ELSEWHERE_H
 #define COMPILE_ELSEWHERE_H

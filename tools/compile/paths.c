@@ -21,6 +21,7 @@ struct walk {
 	struct names *names;
 	struct uses *uses;
 	struct named *named;
+	struct node *root; /* of who walks */
 	u32 links;
 };
 
@@ -31,7 +32,7 @@ static struct node *visit(struct walk *w, struct node *at, const char *path, boo
 	char name[NAME_MAX + 1];
 
 	if (*path == '/')
-		at = names->root;
+		at = w->root;
 	for (;;) {
 		struct node *child, *dir = at;
 		size_t length;
@@ -47,7 +48,7 @@ static struct node *visit(struct walk *w, struct node *at, const char *path, boo
 		memcpy(name, path, length);
 		name[length] = 0;
 		path += length;
-		at = names_find(names, dir, name, false);
+		at = names_find_in(names, w->root, dir, name, false);
 		if (!strcmp(name, ".") || !strcmp(name, ".."))
 			continue;
 		child = at;
@@ -86,7 +87,7 @@ bool path_is_kernels(const struct node *node)
 void path_find(struct compiler *c, struct named *named, char letter)
 {
 	struct about *a = &c->making.about;
-	struct walk walk = { &c->world.names, &c->uses, named, 0 };
+	struct walk walk = { &c->world.names, &c->uses, named, c->world.names.root, 0 };
 	char path[PATH_MAX];
 	struct node *start;
 	const char *blob;
@@ -102,13 +103,16 @@ void path_find(struct compiler *c, struct named *named, char letter)
 	memcpy(path, blob, length);
 	path[length] = 0;
 	effect_own_path(a, letter, path, sizeof(path));
-	start = effect_start(a, letter);
+	walk.root = effect_root(a, letter);
+	start = *path == '/' ? walk.root : effect_start(a, letter);
 	*named = (struct named){ .given = true };
-	if (*path != '/')
-		use_way(&c->uses, start);
+	use_way(&c->uses, start);
 	named->node = visit(&walk, start, path, effect_follows(a, letter));
 	named->kernel = path_is_kernels(named->node);
-	if (*path != '/')
+	/* The replay has one root: from that on, links of another lead elsewhere. */
+	if (walk.root->parent && names_path(named->node, named->text, sizeof(named->text)))
+		return;
+	if (start->parent)
 		used = names_path(start, named->text, sizeof(named->text) - 1);
 	snprintf(named->text + used, sizeof(named->text) - used, "%s%s", used ? "/" : "", path);
 }
@@ -356,7 +360,8 @@ static void found_link(struct compiler *c, const struct named *named)
 		return;
 	if (!before.mode || S_ISLNK(before.mode))
 		return;
-	node = names_find(&c->world.names, named->dir, said, true);
+	node = names_find_in(&c->world.names, effect_root(&c->making.about, 'p'), named->dir, said,
+			     true);
 	if (path_is_kernels(node) || node == named->node)
 		return;
 	tree_found(&c->tree, node, &before, NULL);
@@ -386,7 +391,8 @@ static void name_found(struct compiler *c, const struct named *named, bool with_
 		found_link(c, named);
 		return;
 	}
-	if (g->call->effect == DOES_CHDIR || g->call->effect == DOES_RMDIR)
+	if (g->call->effect == DOES_CHDIR || g->call->effect == DOES_CHROOT ||
+	    g->call->effect == DOES_RMDIR)
 		f.mode = S_IFDIR | 0755;
 	if (with_file && source_file(c->source, g->item->file, &attr, &size)) {
 		f.file = path_file_number(&attr);
@@ -422,7 +428,8 @@ static void name_made(struct compiler *c, const struct named *named)
 static void found_no_directory(struct compiler *c, struct node *node, const struct tree_found *file)
 {
 	const struct making *g = &c->making;
-	bool itself = g->call->effect == DOES_CHDIR || g->call->effect == DOES_RMDIR ||
+	bool itself = g->call->effect == DOES_CHDIR || g->call->effect == DOES_CHROOT ||
+		      g->call->effect == DOES_RMDIR ||
 		      (g->call->effect == DOES_OPEN &&
 		       g->item->record->args[call_arg(g->call, 'o')] & O_DIRECTORY);
 

@@ -91,6 +91,22 @@ static s64 act_open(const struct stage *s, const struct wl_command *c)
 	return act_opened(s, c, open_beneath(s, path_of(s, c, 0), flags, c->args[2] & 07777));
 }
 
+/* What the original was not let do, by its own flags. Should it succeed, nobody closes it. */
+static s64 act_refused(const struct stage *s, const struct wl_command *c)
+{
+	u64 flags = c->args[2] & (O_CREAT | O_EXCL | O_DIRECTORY | O_NOFOLLOW | O_PATH | O_ACCMODE);
+	int fd;
+
+	flags |= flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY;
+	if (flags & O_PATH)
+		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
+	fd = beneath_resolve(s->root, path_of(s, c, 0), path_of(s, c, 1), flags, c->args[3]);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
 /* Closes a copy: the file system is told. The description stays until the last one lets go. */
 static s64 act_close_one(const struct stage *s, const struct wl_command *c)
 {
@@ -612,6 +628,8 @@ static s64 act_by_op(const struct stage *s, const struct wl_command *c, void *sc
 		return c->result;
 	case WL_OPEN:
 		return act_open(s, c);
+	case WL_REFUSED:
+		return act_refused(s, c);
 	case WL_CLOSE:
 	case WL_CLOSE_ONE:
 	case WL_LEAVE:

@@ -37,6 +37,21 @@ int beneath_open(int root, const char *path, u64 flags, u64 mode)
 	return open_resolved(root, path, flags, mode, 0);
 }
 
+int beneath_resolve(int root, const char *dir, const char *path, u64 flags, u64 resolve)
+{
+	int at = open_resolved(root, dir, O_PATH | O_DIRECTORY, 0, 0), fd;
+
+	if (at < 0)
+		return at;
+	/* One of these, so that nothing leads out. */
+	if (!(resolve & RESOLVE_BENEATH))
+		resolve |= RESOLVE_IN_ROOT;
+	resolve &= RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS;
+	fd = open_at(at, path, flags, 0600, resolve | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS);
+	close(at);
+	return fd;
+}
+
 /* The bytes of @path before its last name, which goes to @name; or -errno. */
 static int split(const char *path, char *name)
 {

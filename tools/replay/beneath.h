@@ -13,6 +13,9 @@
 
 int beneath_open(int root, const char *path, u64 flags, u64 mode);
 
+/* From a directory below the target on, with flags of openat2() (RESOLVE_) of the original's. */
+int beneath_resolve(int root, const char *dir, const char *path, u64 flags, u64 resolve);
+
 /* The directory that a name is in. @name is PATH_MAX bytes. */
 int beneath_parent(int root, const char *path, char *name);
 

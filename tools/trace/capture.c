@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -80,6 +81,60 @@ static bool means_itself(const char *path)
 	       !strncmp(path, "/dev/std", 8);
 }
 
+/* Has a process that is traced another root than the tracer, or may it have other mounts? */
+static bool roots_differ;
+
+static ssize_t link_of(pid_t tid, const char *what, char *text, size_t room)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/%s", tid, what);
+	n = readlink(link, text, room - 1);
+	text[max_t(ssize_t, n, 0)] = 0;
+	return n;
+}
+
+/*
+ * Symbolic links lead from the task's root on, not from the tracer's. So the path is looked up with
+ * that root: a relative one too, as far as its beginning lies below.
+ */
+static void look_below_root(struct task *task, enum tracefile_kind kind, int dirfd,
+			    const char *path, bool follow)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW),
+				.resolve = RESOLVE_IN_ROOT };
+	char root[PATH_MAX], start[PATH_MAX], whole[2 * PATH_MAX], at[32];
+	struct tracefile_attr attr;
+	size_t length;
+	struct stat st;
+	int dir, fd;
+
+	if (link_of(task->tid, "root", root, sizeof(root)) <= 0)
+		return;
+	snprintf(at, sizeof(at), dirfd == AT_FDCWD ? "cwd" : "fd/%d", dirfd);
+	length = strcmp(root, "/") ? strlen(root) : 0;
+	*start = 0;
+	if (*path != '/' && (link_of(task->tid, at, start, sizeof(start)) <= 0 ||
+			     strncmp(start, root, length) ||
+			     (start[length] && start[length] != '/')))
+		return; /* it is outside */
+	snprintf(whole, sizeof(whole), "%s/%s", *start ? start + length : "", path);
+	snprintf(at, sizeof(at), "/proc/%d/root", task->tid);
+	dir = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return;
+	fd = syscall(SYS_openat2, dir, whole, &how, sizeof(how));
+	close(dir);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st)) {
+		attr_of_stat(&attr, &st);
+		task_blob(task, kind, &attr, sizeof(attr));
+	}
+	close(fd);
+}
+
 /* Of a name that leaves no room for that of a directory in front of it. */
 static void look_from(struct task *task, enum tracefile_kind kind, int dirfd, const char *path,
 		      bool follow)
@@ -118,6 +173,10 @@ static void capture_look_path(struct task *task, const struct call *call, char l
 		return;
 	if (at > 0 && call->args[at - 1] == (letter == 'p' ? 'd' : 'D'))
 		dirfd = task->call.args[at - 1];
+	if (roots_differ && *path) {
+		look_below_root(task, kind, dirfd, path, follow);
+		return;
+	}
 	if (strlen(path) >= NAME_LONG) {
 		look_from(task, kind, dirfd, path, follow);
 		return;
@@ -540,6 +599,10 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 	case DOES_SYMLINK:
 		capture_look_path(task, call, 'P', TRACEFILE_ATTR, false);
 		break;
+	case DOES_CHROOT:
+	case DOES_MOUNT:
+		roots_differ = true;
+		break;
 	case DOES_CHDIR:
 	case DOES_FCHDIR:
 		get_cwd(task);
@@ -558,6 +621,9 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 	case DOES_WAIT:
 		if (task->call.nr == SYS_waitid)
 			get_child(task);
+		break;
+	case DOES_NONE:
+		roots_differ |= task->call.nr == SYS_pivot_root || task->call.nr == SYS_setns;
 		break;
 	default:
 		break;
@@ -646,12 +712,14 @@ void capture_task(struct tracefile_writer *w, pid_t tid, pid_t tgid, u64 now, u1
 		.entry = now,
 		.exit = now,
 	};
-	char path[64];
+	char path[64], root[PATH_MAX];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	record.args[0] = capture_number(path, "PPid:", 10);
 	record.args[1] = capture_number(path, "Uid:", 10);
 	tracefile_begin(w, &record);
+	if (link_of(tid, "root", root, sizeof(root)) > 0 && strcmp(root, "/"))
+		roots_differ = true;
 	snprintf(path, sizeof(path), "/proc/%d/cwd", tid);
 	state_add_link(w, TRACEFILE_CWD, path);
 	snprintf(path, sizeof(path), "/proc/%d/exe", tid);

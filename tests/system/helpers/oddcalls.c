@@ -10,10 +10,13 @@
  *   deep	a path of more than 4,096 bytes, and names of nearly as many
  *   handle	a file that is opened by its handle; ends with 77 if that is not allowed
  *   uring	vectors that io_uring reads and writes; 77 if there is none
+ *   root	names of a process that has another root (chroot); 77 if that is not allowed
+ *   resolve	what openat2 is told of the way that a path takes
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "need.h"
@@ -192,13 +196,84 @@ static void uring(void)
 	submit_vector(ring, &params, IORING_OP_WRITEV, fd, parts, -1);
 }
 
+/* Links and paths from / on lead to the new root, and nothing leads above it. */
+static void in_root(void)
+{
+	int fd;
+
+	need(!chdir("r/d"), "below the root");
+	make("../../../up", 0, 50);
+	need(!chdir("/"), "the root");
+	fd = open("way", O_WRONLY | O_TRUNC);
+	need(fd >= 0 && write(fd, zeros, 30) == 30, "by a link");
+	need(!rename("/d/x", "/d/y") && !mkdir("/e", 0755) && !symlink("/d/y", "/e/way"), "names");
+	fd = open("/e/way", O_WRONLY | O_APPEND);
+	need(fd >= 0 && write(fd, zeros, 7) == 7, "by a new link");
+	need(!link("d/../../d/y", "hard") && !unlink("way"), "link");
+	need(!mkdir("/r", 0755) && !chroot("r"), "a root below it");
+	make("/inner", 0, 20);
+	make("outer", 0, 21); /* the directory is still outside */
+	exit(0);
+}
+
+static void root(void)
+{
+	struct stat st;
+	int status;
+
+	need(!mkdir("r", 0755) && !mkdir("r/d", 0755) && !symlink("/d/x", "r/way"), "tree");
+	make("r/d/x", 0, 1000);
+	if (!fork()) {
+		if (chroot("r"))
+			exit(NOT_HERE);
+		in_root();
+	}
+	need(wait(&status) > 0, "wait");
+	if (status)
+		exit(WEXITSTATUS(status));
+	make("r/d/z", 0, 40); /* this one has its root still */
+	need(!stat("r/d/y", &st) && st.st_size == 37, "y");
+	need(!rename("r/up", "r/d/up"), "rename");
+}
+
+static int open_way(int dir, const char *path, __u64 flags, __u64 resolve)
+{
+	struct open_how how = { flags, flags & O_CREAT ? 0644 : 0, resolve };
+
+	return syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+static void resolve(void)
+{
+	int d, fd;
+
+	need(!mkdir("d", 0755) && !mkdir("d/e", 0755) && !symlink("/e", "d/way"), "tree");
+	need(!symlink("d", "link"), "link");
+	make("d/e/old", 0, 500);
+	d = open("d", O_PATH | O_DIRECTORY);
+	fd = open_way(d, "../../new", O_CREAT | O_WRONLY, RESOLVE_IN_ROOT);
+	need(fd >= 0 && write(fd, zeros, 30) == 30, "not above the root");
+	fd = open_way(d, "/way/old", O_WRONLY | O_TRUNC, RESOLVE_IN_ROOT);
+	need(fd >= 0 && write(fd, zeros, 20) == 20, "by a link");
+	fd = open_way(d, "way/made", O_CREAT | O_EXCL | O_WRONLY, RESOLVE_IN_ROOT);
+	need(fd >= 0 && write(fd, zeros, 10) == 10, "made by a link");
+	fd = open_way(d, "e/../e/beneath", O_CREAT | O_WRONLY, RESOLVE_BENEATH);
+	need(fd >= 0 && write(fd, zeros, 11) == 11, "beneath");
+	need(open_way(d, "../above", O_CREAT | O_WRONLY, RESOLVE_BENEATH) < 0, "above");
+	need(open_way(d, "/above", O_CREAT | O_WRONLY, RESOLVE_BENEATH) < 0, "from / on");
+	need(open_way(AT_FDCWD, "link/g", O_CREAT | O_WRONLY, RESOLVE_NO_SYMLINKS) < 0, "link/g");
+	need(open_way(d, "way/g", O_CREAT | O_WRONLY, RESOLVE_NO_SYMLINKS) < 0, "way/g");
+	need(open_way(d, "way", O_CREAT | O_EXCL | O_WRONLY, 0) < 0, "the link itself");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} cases[] = { { "append", append }, { "same", same }, { "socket", sockets }, { "own", own },
-		      { "deep", deep },	    { "handle", handle }, { "uring", uring } };
+		      { "deep", deep },	    { "handle", handle }, { "uring", uring },
+		      { "root", root },	    { "resolve", resolve } };
 	unsigned int i;
 
 	for (i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
