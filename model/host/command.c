@@ -7,6 +7,8 @@ void command_carry(struct disk_command *command, struct disk_request *request, u
 	command->sectors += sectors;
 	command->segments += command_segments(sectors);
 	command->flags |= request->flags;
+	/* Only the first command of a request finds the zone closed. */
+	request->flags &= ~DISK_OPENS;
 	if (command_is_part(request, sectors))
 		command->part = request;
 	else

@@ -79,6 +79,8 @@ static void nvme_send(struct nvme *nvme, struct disk_request *request)
 		.flags = request->flags,
 		.owner = request,
 	};
+	/* The first one has opened the zone. */
+	request->flags &= ~DISK_OPENS;
 	request->left -= sectors;
 	request->commands++;
 	request->dispatch = min(request->dispatch, nvme->now);

@@ -101,6 +101,8 @@ static void plugs_carry(struct zone_plugs *plugs, struct zone_write *write,
 {
 	write->request.sectors += sectors;
 	write->request.flags |= request->flags & ~(DISK_WAITED | DISK_MISSED);
+	/* The rest of it finds the zone open. */
+	request->flags &= ~DISK_OPENS;
 	if (request->flags & DISK_BAD && !write->request.bad)
 		write->request.bad = request->bad;
 	request->left -= sectors;

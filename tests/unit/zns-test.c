@@ -8,8 +8,9 @@
 #define MS		1000000ULL
 
 /* 4 KiB go over the link in 2 us. Each die has a channel: a unit of 16 KiB takes 40 us and 600. */
-#define ZNS									\
-	"name=t;kind=ssd;host=nvme;nr_requests=512;max_sectors=64sectors;"	\
+#define ZNS	ZNS_OF("nvme")
+#define ZNS_OF(host)								\
+	"name=t;kind=ssd;host=" host ";nr_requests=512;max_sectors=64sectors;"	\
 	"capacity=64MiB;gc_unit=1MiB;power_loss_protection=yes;write_cache=back;" \
 	"zone_size=4MiB;zone_capacity=3MiB;zone_append_limit=64sectors;"	\
 	"link_rate=2048MB/s;command_time=1us;append_command_time=4us;"		\
@@ -262,6 +263,30 @@ static u64 oracle_write(struct zone_oracle *zone, u32 sectors, u32 room, u64 now
 	return in;
 }
 
+/* Of all its pieces the first one. */
+static void a_large_write_opens_its_zone_once(struct kunit *test)
+{
+	static const char * const drives[] = { ZNS_OF("nvme"), ZNS_OF("blk-mq") };
+	static struct disk_request opens, open;
+	static struct rig rig;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(drives); i++) {
+		prepare(&rig, test, drives[i], "");
+		submit(&rig, &open, DISK_WRITE, DISK_OPENS, 0, 1024);
+		finish(&rig);
+		done(&rig);
+		prepare(&rig, test, drives[i], "zone_implicit_open_time=11us;");
+		submit(&rig, &opens, DISK_WRITE, DISK_OPENS, 0, 1024);
+		finish(&rig);
+		KUNIT_EXPECT_EQ(test, opens.completion, open.completion + 11 * US);
+		/* One piece that is an append, or none, opens once, too. */
+		KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_WRITE, DISK_APPEND | DISK_OPENS, ZONE, 8),
+				WRITE_4K + (3 + 11) * US);
+		done(&rig);
+	}
+}
+
 static void appends_are_those_of_a_second_program(struct kunit *test)
 {
 	static struct disk_request r[WRITES];
@@ -475,6 +500,7 @@ static struct kunit_case zns_cases[] = {
 	KUNIT_CASE(a_zone_is_as_fast_as_its_dies),
 	KUNIT_CASE(writes_of_a_zone_go_one_at_a_time),
 	KUNIT_CASE(a_large_write_is_sent_in_pieces_of_its_zone),
+	KUNIT_CASE(a_large_write_opens_its_zone_once),
 	KUNIT_CASE(appends_are_those_of_a_second_program),
 	KUNIT_CASE(random_lives_repeat),
 	KUNIT_CASE(a_map_of_zones_has_what_it_is_told),
