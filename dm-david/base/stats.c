@@ -4,6 +4,7 @@
 
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -94,6 +95,8 @@ struct figures *figures_create(void)
 
 void figures_destroy(struct figures *figures)
 {
+	if (figures)
+		kvfree(figures->model.reached);
 	kfree(figures);
 }
 

@@ -19,6 +19,8 @@
 #include <linux/time64.h>
 #include "../uapi/dm-david.h"
 
+struct reach;
+
 struct stats {
 	u64 cpu[DAVID_CPU_NR];	/* ticks of stopwatch_clock(); ns in sums */
 	u64 verdict[DAVID_WRITTEN_NR];
@@ -66,6 +68,7 @@ struct model_figures {
 	u64 pending[DAVID_PENDING_NR];
 	u64 faults[DAVID_FAULTS_NR];
 	struct list_head sources;	/* the models of the disk's tables */
+	struct reach *reached;		/* NULL until a table has a model that counts it */
 	u64 busy_ns;
 	u64 queue_waits;
 	u64 queue_wait_ns;

@@ -4,11 +4,38 @@
 
 #include "../portable/splitmix.h"
 
+/* Parts of twice the size: of each two one is made. */
+static void reach_widen(struct reach *reach)
+{
+	const struct reach_part *from;
+	struct reach_part both;
+	u32 i, k;
+
+	reach->part_shift++;
+	for (i = 0; i < REACH_PARTS; i++) {
+		both = (struct reach_part){ };
+		for (k = 2 * i; k < min_t(u32, 2 * i + 2, REACH_PARTS); k++) {
+			from = &reach->parts[k];
+			if (!from->nr)
+				continue;
+			both.first = both.nr ? min(both.first, from->first) : from->first;
+			both.end = max(both.end, from->end);
+			both.nr += from->nr;
+		}
+		reach->parts[i] = both;
+	}
+}
+
+void reach_fit(struct reach *reach, u64 sectors)
+{
+	while (sectors && (sectors - 1) >> reach->part_shift >= REACH_PARTS)
+		reach_widen(reach);
+}
+
 void reach_clear(struct reach *reach, u64 sectors)
 {
 	memset(reach, 0, sizeof(*reach));
-	while (sectors && (sectors - 1) >> reach->part_shift >= REACH_PARTS)
-		reach->part_shift++;
+	reach_fit(reach, sectors);
 }
 
 void reach_count(struct reach *reach, u64 sector, u32 sectors)

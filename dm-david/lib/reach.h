@@ -48,6 +48,12 @@ struct reach {
 /* Nothing has been reached of a disk of @sectors. */
 void reach_clear(struct reach *reach, u64 sectors);
 
+/*
+ * The disk has @sectors now. What was reached before counts as if that had been so from the first
+ * request on. Of one that was larger the parts stay as large as they were.
+ */
+void reach_fit(struct reach *reach, u64 sectors);
+
 /* @sectors from @sector on, of a disk of less than 2^60 sectors. */
 void reach_add(struct reach *reach, u64 sector, u32 sectors);
 

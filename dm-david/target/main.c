@@ -526,8 +526,10 @@ static void david_resume(struct dm_target *ti)
 	compat_finish_limits(dm_disk(dm_table_get_md(ti->table))->queue, sole,
 			     david_rotational(d), david_write_cache(d), david_write_zeroes(d));
 	csum_resume(&d->csum_io);
-	if (d->timing)
+	if (d->timing) {
 		timing_tell_mode(d->timing, d->mode);
+		timing_fit_reach(d->timing);
+	}
 	packer_start(d);
 	if (exact_resume(d->store, d->exact_megabytes))
 		queue_work(d->wq, &d->exact_work.work);

@@ -56,7 +56,7 @@ static void count_model(struct model_source *source)
 {
 	struct timing *t = container_of(source, struct timing, source);
 	struct model_figures *figures = &t->figures->model;
-	const struct reach *reach = t->reach;
+	const struct reach *reach = figures->reached;
 	struct solid_figures now, more;
 	struct pending_figures pending;
 
@@ -72,14 +72,14 @@ static void count_model(struct model_source *source)
 		count_flash(figures->flash, &more);
 		t->counted = now;
 	}
-	/* Of two tables, one is being loaded: it has reached nothing. */
-	if (!reach->end)
-		return;
 	figures->reach[DAVID_REACH_FIRST] = reach->first;
 	figures->reach[DAVID_REACH_END] = reach->end;
 	figures->reach[DAVID_REACH_PAGES] = reach_pages(reach);
 	reach_most(reach, &figures->reach[DAVID_REACH_MOST_FIRST],
 		   &figures->reach[DAVID_REACH_MOST_END]);
+	/* Of two tables, one is being loaded: nothing came to it. */
+	if (!t->next_id)
+		return;
 	disk_pending_figures(t->disk, &pending);
 	figures->pending[DAVID_PENDING_SECTORS] = pending.sectors;
 	figures->pending[DAVID_PENDING_RUNS] = pending.runs;
@@ -106,8 +106,18 @@ void timing_count_to(struct timing *t)
 	spin_lock_irqsave(&figures->lock, flags);
 	count_model(&t->source);
 	list_del(&t->source.list);
-	memset(figures->reach, 0, sizeof(figures->reach));
 	memset(figures->pending, 0, sizeof(figures->pending));
+	spin_unlock_irqrestore(&figures->lock, flags);
+}
+
+void timing_fit_reach(struct timing *t)
+{
+	struct model_figures *figures = &t->figures->model;
+	unsigned long flags;
+
+	spin_lock_irqsave(&figures->lock, flags);
+	if (figures->reached)
+		reach_fit(figures->reached, t->profile.sectors);
 	spin_unlock_irqrestore(&figures->lock, flags);
 }
 
@@ -117,8 +127,8 @@ void timing_restart_reach(struct timing *t)
 	unsigned long flags;
 
 	spin_lock_irqsave(&figures->lock, flags);
-	if (t->reach)
-		reach_clear(t->reach, t->profile.sectors);
+	if (figures->reached)
+		reach_clear(figures->reached, t->profile.sectors);
 	memset(figures->reach, 0, sizeof(figures->reach));
 	spin_unlock_irqrestore(&figures->lock, flags);
 }

@@ -159,10 +159,10 @@ static void count_reach(struct timing *t, const struct timed *timed)
 	}
 	if (request->op != DISK_FLUSH)
 		figures->cached[request->op] += request->parts.cached;
-	reach_add(t->reach, request->sector, request->sectors);
+	reach_add(figures->reached, request->sector, request->sectors);
 	/* A journal or a superblock is no place that the disk's user has chosen. */
 	if (!timed->bio || !(timed->bio->bi_opf & REQ_META))
-		reach_count(t->reach, request->sector, request->sectors);
+		reach_count(figures->reached, request->sector, request->sectors);
 }
 
 /* A request may end behind others that came later. So the number outstanding says what is busy. */

@@ -64,7 +64,6 @@ struct timing {
 	struct drive_sums sums;		/* of commands, until requests complete */
 	u32 outstanding;		/* requests in the model */
 	u64 busy_since;			/* with any: until then it is counted */
-	struct reach *reach;		/* made with @disk */
 	struct model_source source;	/* in the figures' list, once there is one of them */
 	struct solid_figures counted;	/* of the disk's flash, what the figures have */
 	struct fault_figures failed;	/* the same, of faults */

@@ -35,6 +35,30 @@ void timing_count_bytes(struct timing *t, size_t bytes)
 	atomic64_add(bytes, &t->figures->model_bytes);
 }
 
+/* What was reached belongs to the disk: only its first model makes it. */
+static int make_reach(struct timing *t)
+{
+	struct model_figures *figures = &t->figures->model;
+	struct reach *reach;
+	unsigned long flags;
+
+	if (READ_ONCE(figures->reached))
+		return 0;
+	reach = kvmalloc(sizeof(*reach), GFP_KERNEL);
+	if (!reach)
+		return -ENOMEM;
+	reach_clear(reach, t->profile.sectors);
+	spin_lock_irqsave(&figures->lock, flags);
+	if (!figures->reached) {
+		figures->reached = reach;
+		reach = NULL;
+		atomic64_add(sizeof(*reach), &t->figures->model_bytes);
+	}
+	spin_unlock_irqrestore(&figures->lock, flags);
+	kvfree(reach);
+	return 0;
+}
+
 int timing_set_mode(struct timing *t, enum david_mode mode)
 {
 	if (mode == DAVID_MODE_SPEEDUP) {
@@ -51,19 +75,15 @@ int timing_set_mode(struct timing *t, enum david_mode mode)
 	}
 	if (t->disk)
 		return 0;
-	if (!t->reach) {
-		t->reach = kvmalloc(sizeof(*t->reach), GFP_KERNEL);
-		if (!t->reach)
-			return -ENOMEM;
-		reach_clear(t->reach, t->profile.sectors);
-	}
+	if (make_reach(t))
+		return -ENOMEM;
 	t->disk = disk_create(&t->profile, t->ftl, GFP_KERNEL);
 	if (!t->disk)
 		return -ENOMEM;
 	disk_sum_into(t->disk, &t->sums);
 	timing_attach_faults(t);
 	timing_count_from(t);
-	timing_count_bytes(t, disk_bytes(t->disk) + sizeof(*t->reach));
+	timing_count_bytes(t, disk_bytes(t->disk));
 	return 0;
 }
 
@@ -195,7 +215,6 @@ void timing_destroy(struct timing *t)
 		timing_count_to(t);
 	if (t->disk)
 		disk_destroy(t->disk);
-	kvfree(t->reach);
 	if (t->drive)
 		drive_destroy(t->drive);
 	kvfree(t->faults);

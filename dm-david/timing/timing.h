@@ -88,6 +88,9 @@ void timing_forget(struct timing *timing);
 /* For recordings: requests that come from now on are served in @mode. */
 void timing_tell_mode(struct timing *timing, enum david_mode mode);
 
+/* The disk's live table is this one, and its size that of which places are told. Any context. */
+void timing_fit_reach(struct timing *timing);
+
 /* From now on the statistics say what requests reach of the disk. Any context. */
 void timing_restart_reach(struct timing *timing);
 

@@ -191,6 +191,39 @@ static void requests_all_over_are_most_of_them(struct kunit *test)
 	}
 }
 
+/* It is as if the disk had always been that large; one that shrinks keeps what it has. */
+static void a_disk_that_grows_keeps_what_was_reached(struct kunit *test)
+{
+	const u64 small = PAGES / 37 * (u64)REACH_PAGE, large = PAGES * (u64)REACH_PAGE;
+	u64 seed, found[2], sector;
+	u32 i;
+
+	for (seed = 1; seed <= 8; seed++) {
+		struct world *grown = make_world(test), *always = make_world(test);
+		struct rnd rnd = { .state = seed };
+
+		reach_clear(&grown->reach, small);
+		for (i = 0; i < 2000 * seed; i++) {
+			if (i == 1000)
+				reach_fit(&grown->reach, large);
+			sector = rnd_below(&rnd, i < 1000 ? small : large);
+			touch(grown, sector, 8);
+			touch(always, sector, 8);
+			reach_count(&grown->reach, sector, 8);
+			reach_count(&always->reach, sector, 8);
+		}
+		reach_fit(&grown->reach, small);
+		KUNIT_EXPECT_EQ(test, grown->reach.part_shift, always->reach.part_shift);
+		KUNIT_EXPECT_EQ(test, memcmp(grown->reach.parts, always->reach.parts,
+					     sizeof(grown->reach.parts)), 0);
+		KUNIT_EXPECT_EQ(test, reach_pages(&grown->reach), reach_pages(&always->reach));
+		reach_most(&always->reach, &found[0], &found[1]);
+		check_most(test, &grown->reach, found[0], found[1]);
+		kvfree(grown);
+		kvfree(always);
+	}
+}
+
 static struct kunit_case reach_cases[] = {
 	KUNIT_CASE(nothing_is_reached_at_first),
 	KUNIT_CASE(it_goes_from_the_first_sector_to_the_last),
@@ -199,6 +232,7 @@ static struct kunit_case reach_cases[] = {
 	KUNIT_CASE(strides_are_no_matter),
 	KUNIT_CASE(few_far_from_all_others_are_left_out),
 	KUNIT_CASE(requests_all_over_are_most_of_them),
+	KUNIT_CASE(a_disk_that_grows_keeps_what_was_reached),
 	{}
 };
 
