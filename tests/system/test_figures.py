@@ -127,6 +127,7 @@ def test_a_figure_of_a_page_that_is_wrong_is_found() -> None:
 
 BLOCKS = {
     "disk and array": secondblocks.Asked(PLAIN, "5 members=4 stripe-cache=0"),
+    "RAID-0": secondblocks.Asked(FLASH, "0 members=3 chunk=64K", gap=150_000, bound=1000, flushes=0),
     "new SSD": secondblocks.Asked(FLASH, options=("precondition=fresh", "power_loss_protection=yes"),
                                   gap=150_000, bound=1000),
     "drive with caches": secondblocks.Asked(str(PROFILES / "quick.profile"), count=1200),
@@ -147,7 +148,8 @@ def test_figures_of_a_block_trace_are_derived_a_second_way(name: str) -> None:
     assert not figuretable.complaints(figuretable.rows("blocks"), *served(name))
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+# What its members do waits for parity: of that there are bounds only.
+@pytest.mark.parametrize("name", sorted(BLOCKS.keys() - {"disk and array"}))
 def test_a_figure_of_a_block_trace_that_is_wrong_is_found(name: str) -> None:
     assert not figuretable.missed(figuretable.rows("blocks"), *served(name))
 

@@ -213,6 +213,12 @@ static u64 blocks_due(const struct blocks_state *state)
 	return first + (requests[state->next].start - first) / state->way->speed;
 }
 
+/* The bound does not hold, whatever is still to come. */
+static bool blocks_too_late(const struct blocks_state *state)
+{
+	return state->way->bound && state->over > state->most_over;
+}
+
 /* Until all are done, or the bound is passed. Returns false if nothing will happen any more. */
 static bool blocks_loop(struct blocks_state *state)
 {
@@ -221,10 +227,8 @@ static bool blocks_loop(struct blocks_state *state)
 	while (state->next < state->blocks->nr || state->under_way) {
 		if (target_stopped(&state->target))
 			return true;
-		if (state->way->bound && state->over > state->most_over) {
-			state->result->beyond_bound = true;
-			return true;
-		}
+		if (blocks_too_late(state))
+			break;
 		next = min(blocks_due(state), target_next_event(&state->target));
 		if (next == U64_MAX)
 			return false;
@@ -236,6 +240,8 @@ static bool blocks_loop(struct blocks_state *state)
 		if (state->target.disk && !disk_line(state->target.disk, DISK_WRITE))
 			blocks_admit(state, 0);
 	}
+	/* The last ones that end may be those that are too late. */
+	state->result->beyond_bound = blocks_too_late(state);
 	return true;
 }
 

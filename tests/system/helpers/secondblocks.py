@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 
 from davidlib import build
 from helpers.figuretable import Between, Near, printed
+from helpers import secondsim
 from helpers.secondsim import nearest_rank
 
 DAVID = Path(__file__).resolve().parents[3] / "tools" / "david"
 READ, WRITE, FLUSH, DISCARD = range(4)
 SECTORS = 1 << 21  # of each disk
+CHUNK = 128
 NAMES = ("reads", "writes", "flushes", "discards")
 
 
@@ -29,12 +31,13 @@ class Made(NamedTuple):
     sectors: int
 
 
-def requests(seed: int, count: int, gap: int) -> list[Made]:
+def requests(seed: int, count: int, gap: int, flushes: int = 1) -> list[Made]:
+    """None lies in two chunks."""
     dice, time, made = random.Random(seed), 0, []
     for _ in range(count):
-        op = dice.choices(range(4), (10, 8, 1, 1))[0] if made else READ
+        op = dice.choices(range(4), (10, 8, flushes, 1))[0] if made else READ
         sectors = 0 if op == FLUSH else dice.choice((8, 16, 64))
-        sector = dice.randrange((SECTORS // 4 - 64) // 8) * 8 if sectors else 0
+        sector = dice.randrange((SECTORS // 4 - 64) // sectors) * sectors if sectors else 0
         made.append(Made(time, time + dice.randrange(1000, 4 * gap), op, sector, sectors))
         time += (dice.randrange(1, 2 * gap) // 1000 + 1) * 1000
     return made
@@ -63,6 +66,7 @@ class Asked(NamedTuple):
     count: int = 400
     gap: int = 12_000_000  # ns
     bound: int = 60_000  # us
+    flushes: int = 1  # of 20 requests
 
     def words(self) -> list[str]:
         found = ["--profile", self.profile, "--bound", f"{self.bound}us"]
@@ -81,7 +85,7 @@ def _sim(path: Path, asked: Asked, *more: str) -> dict[str, Any]:
 
 def simulated(asked: Asked, place: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """What it printed, of the drive by itself and of the array, and what the second way comes to."""
-    made = requests(3, asked.count, asked.gap)
+    made = requests(3, asked.count, asked.gap, asked.flushes)
     path = place / "trace"
     path.write_text(blkparse(made))
     doc = _sim(path, asked, *(("--array", asked.array) if asked.array else ()))
@@ -165,7 +169,7 @@ def _served(doc: dict[str, Any], asked: Asked, made: list[Made], place: Path) ->
     text = Path(asked.profile).read_text()
     word = dict(line.split(" = ") for line in text.splitlines() if " = " in line)
     array = asked.array if doc["array"] else ""
-    disks = int(array.split("members=")[1].split()[0]) - 1 if array else 1  # one is parity
+    disks = _members(array) - (array[0] == "5") if array else 1  # one is parity
     sectors: int | Between = SECTORS
     if array:
         shown = [build.ensure("david-sim"), "profile", "show", asked.profile, "--word"]
@@ -214,13 +218,49 @@ def _run(loop: str, asked: Asked, array: str, made: list[Made], place: Path) -> 
         figures = {"requests": len(times), "mean_us": printed(sum(times) / max(1, len(times)) / 1e3, 3)}
         figures |= _ranks(times, ("p50_us", "p90_us", "p99_us", "p999_us", "max_us"))
         second |= {f"{name}.{figure}": value for figure, value in figures.items()}
+    if array.startswith("0"):
+        return second | _apart(asked, array, made, rows, seconds, place)
     if array:
+        # Parity is read and written when the array comes to it.
         return (
             second
             | {"hits": Between(0, 1)}
             | {f"member_busy.{name}": Between(0, 1) for name in ("least", "mean", "most")}
         )
     return second | _replayed(asked, made, rows, place, len(both))
+
+
+def _members(array: str) -> int:
+    return int(array.split("members=")[1].split()[0])
+
+
+def _apart(
+    asked: Asked, array: str, made: list[Made], rows: list[tuple[int, ...]], seconds: float, place: Path
+) -> dict[str, Any]:
+    """Of a RAID-0 with chunks of 64 KiB: what comes to each member, on a drive of its own."""
+    came: list[list[secondsim.Request]] = [[] for _ in range(_members(array))]
+    drive = secondsim.Asked(asked.profile, (), 0, options=asked.options)
+    busy, hits, ends = [], 0, {number: end for number, _, end in rows}
+    of: dict[int, int] = {}
+    for number, arrival, _ in sorted(rows, key=lambda row: (row[1], row[0])):
+        block = made[number]
+        chunk, offset = divmod(block.sector, CHUNK)
+        mine = came[chunk % len(came)]
+        sector = chunk // len(came) * CHUNK + offset
+        mine.append(secondsim.Request(0, block.op, sector, block.sectors, arrival))
+        of[id(mine[-1])] = number
+    for mine in came:
+        secondsim.ended_alone(drive, place, mine)
+        total, until = 0, 0
+        for one in mine:
+            assert one.done == ends[of[id(one)]], (one, ends[of[id(one)]])
+            total += max(0, one.done - max(one.arrival, until))
+            until, hits = max(until, one.done), hits + one.hit
+        busy.append(total / 1e9 / seconds)
+    shares = {"least": min(busy), "mean": sum(busy) / len(busy), "most": max(busy)}
+    return {"hits": printed(hits / len(of), 6)} | {
+        f"member_busy.{name}": printed(share, 6) for name, share in shares.items()
+    }
 
 
 def _stays(asked: Asked, made: list[Made]) -> bool:
