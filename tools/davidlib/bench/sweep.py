@@ -53,15 +53,22 @@ def by_value() -> Callable[[str, dict[str, Any]], dict[str, Any]]:
 @contextmanager
 def without_interrupts() -> Iterator[None]:
     """Threads and processes that begin meanwhile never see Ctrl-C, nor do theirs: a terminal sends it to all
-    of them, and each worker would print where it was. One that comes meanwhile is this thread's afterwards.
+    of them, and each worker would print where it was. One that comes meanwhile is this thread's afterwards,
+    and so is SIGTERM: a cluster that is made in part cannot be closed.
     """
     # Python starts it with the first process, and then lets that thread have Ctrl-C.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    # Not blocked: that would be the workers', too, and their labs would not end with them.
+    came: list[int] = []
+    handler = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
     try:
         yield
     finally:
+        signal.signal(signal.SIGTERM, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 @contextmanager
@@ -78,7 +85,8 @@ def client_of(scheduler: str, workers: int) -> Iterator[Client]:
     with without_interrupts():
         local = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True,
                              dashboard_address="127.0.0.1:0", silence_logs="CRITICAL")
-    with local, Client(local) as client:
+        client = Client(local)
+    with local, client:
         try:
             yield client
         except KeyboardInterrupt:
