@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -567,6 +568,29 @@ def test_what_the_original_had_no_right_to_do_is_not_tried(tmp_path: Path) -> No
     assert "without-rights 2\n" in said
     run = once(tmp_path / "t.wl", tmp_path / "target")
     assert run["same"] == run["made"] == 1 and not list((tmp_path / "target").rglob("[fn]"))
+
+
+REFUSING = "EROFS ENOSPC EDQUOT EFBIG EMFILE ENFILE ENOMEM EIO EXDEV EBUSY ETXTBSY EMLINK EOPNOTSUPP".split()
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_what_the_original_s_surroundings_refused_is_not_tried(name: str, tmp_path: Path) -> None:
+    error = -getattr(errno, name)
+    trace = Trace()
+    trace.open(at(1, 1, 2), 3, "f", EXCL | RW, ino=9)
+    trace.io(at(1, 2, 3), "write", 3, 100)
+    trace.call(at(1, 3, 4), "fallocate", error, 3, 0, 0, 5000)
+    trace.name(at(1, 4, 5), "mkdir", error, "n", mode=ordercases.DIR)
+    trace.name(at(1, 5, 6), "rename", error, "f", "n")
+    trace.name(at(1, 6, 7), "unlink", error, "f")
+    trace.name(at(1, 7, 8), "mkdir", -errno.ENOENT, "g/h", mode=ordercases.DIR)
+    trace.finish(tmp_path / "t.db")
+    said = call(COMPILE, "--stats", tmp_path / "t.db", tmp_path / "t.wl").stdout
+    assert "without-rights 4\n" in said
+    run = once(tmp_path / "t.wl", tmp_path / "target")
+    assert run["same"] == run["made"] == 3
+    found = {path.name: path.stat().st_size for path in (tmp_path / "target").rglob("[fgn]")}
+    assert found == {"f": 100}
 
 
 def test_a_read_that_is_under_way_at_the_end_waits_for_nobody(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def traced(tmp_path: Path, *command: str | Path, **popen: object) -> tuple[sqlit
     return sqlite3.connect(out), work
 
 
-CASES = ["append", "same", "socket", "own", "deep", "handle", "uring", "root", "resolve"]
+CASES = ["append", "same", "socket", "own", "deep", "handle", "uring", "root", "resolve", "refused"]
 
 
 @pytest.mark.parametrize("case", CASES)

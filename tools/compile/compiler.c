@@ -103,14 +103,41 @@ static void skip_reading(struct compiler *c)
 }
 
 /*
- * A replay has rights of its own: what the original was not allowed to do it may be. So it does not
- * try.
+ * What refused the call is not in a replay: it has rights and limits of its own, one file system
+ * with what room and which features that has, and no program runs in it.
  */
+static bool by_surroundings(const struct making *g)
+{
+	switch (g->result) {
+	case -EACCES:
+	case -EPERM:
+	case -EROFS:
+	case -ENOSPC:
+	case -EDQUOT:
+	case -EFBIG:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -EIO:
+	case -EXDEV:
+	case -EBUSY:
+	case -ETXTBSY:
+	case -EMLINK:
+	case -EOPNOTSUPP:
+		return true;
+	case -EINVAL: /* a file system without direct I/O */
+		return g->op == WL_OPEN && g->args[1] & O_DIRECT;
+	default:
+		return false;
+	}
+}
+
+/* The replay might do what the original did not. So it does not try. */
 static void skip_forbidden(struct compiler *c)
 {
 	struct making *g = &c->making;
 
-	if (!wl_is_call(g->op) || (g->result != -EACCES && g->result != -EPERM))
+	if (!wl_is_call(g->op) || g->op == WL_REFUSED || !by_surroundings(g))
 		return;
 	g->op = WL_NONE;
 	g->reason = BECAUSE_FORBIDDEN;
@@ -229,9 +256,18 @@ static void note_closes(struct compiler *c, bool use)
 		closes_note(c, g->about.thread, args[0], min_t(u64, args[1], U32_MAX - 1), false);
 }
 
+/* Between a descriptor and memory, or another one. */
+static bool moves_data(const struct call *call)
+{
+	return (call->effect >= DOES_READ && call->effect <= DOES_PWRITE) ||
+	       (call->effect >= DOES_RECVMMSG && call->effect <= DOES_SPLICE);
+}
+
 /*
  * It has done nothing: a signal came before, and the kernel has it made again, as a call of its own
- * in the trace (the four numbers are Linux's, of include/linux/errno.h); or it would have waited.
+ * in the trace (the four numbers are Linux's, of include/linux/errno.h); or it would have waited;
+ * or what it was given in memory, its flags or its length made no sense, and of these a replay has
+ * nothing.
  */
 static bool did_nothing(const struct making *g)
 {
@@ -241,9 +277,12 @@ static bool did_nothing(const struct making *g)
 	case -514: /* ERESTARTNOHAND */
 	case -516: /* ERESTART_RESTARTBLOCK */
 	case -EINTR:
+	case -EFAULT:
 		return true;
 	case -EAGAIN:
-		return g->call->effect >= DOES_READ && g->call->effect <= DOES_PWRITE;
+	case -EINVAL:
+	case -EOPNOTSUPP:
+		return moves_data(g->call);
 	default:
 		return false;
 	}

@@ -234,6 +234,8 @@ void pipe_move(struct compiler *c)
 	choose_use_ofd(c, from, offsets[0] == U64_MAX ? ACCESS_WRITE : ACCESS_DATA);
 	choose_use_ofd(c, to, ACCESS_WRITE);
 	choose_none(c, BECAUSE_KERNEL);
+	if (g->result < 0) /* not by the one end that a replay has */
+		return;
 	if (reads && writes)
 		move_files(c, in, out, offsets);
 	else if (reads || writes)

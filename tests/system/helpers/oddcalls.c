@@ -12,13 +12,16 @@
  *   uring	vectors that io_uring reads and writes; 77 if there is none
  *   root	names of a process that has another root (chroot); 77 if that is not allowed
  *   resolve	what openat2 is told of the way that a path takes
+ *   refused	calls that fail by what a replay does not have: bad memory, limits, a busy program
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -266,6 +269,71 @@ static void resolve(void)
 	need(open_way(d, "way", O_CREAT | O_EXCL | O_WRONLY, 0) < 0, "the link itself");
 }
 
+static void limit(int what, rlim_t to)
+{
+	struct rlimit now;
+
+	need(!getrlimit(what, &now), "getrlimit");
+	now.rlim_cur = to;
+	need(!setrlimit(what, &now), "setrlimit");
+}
+
+static void copy_self(const char *to)
+{
+	static char all[1 << 20];
+	int from = open("/proc/self/exe", O_RDONLY), fd = open(to, O_CREAT | O_WRONLY, 0755);
+	ssize_t n = read(from, all, sizeof(all));
+
+	need(n > 0 && write(fd, all, n) == n && !close(fd), to);
+}
+
+static void refused(void)
+{
+	char *nowhere = (char *)strtoul("8", NULL, 0);
+	size_t endless = strtoul("-1", NULL, 0);
+	struct iovec bad = { nowhere, 100 };
+	struct rlimit files;
+	int fd = make("file", 0, 1000), other = make("other", 0, 500), gate[2], runs[2], child;
+	loff_t at = 0;
+
+	need(write(fd, nowhere, 5000) < 0 && pwritev(fd, &bad, 1, 100) < 0, "bad memory");
+	need(write(fd, zeros, endless) < 0, "a length that cannot be");
+	need(pwritev2(fd, &(struct iovec){ zeros, 9 }, 1, 5000, 1 << 20) < 0, "unknown flags");
+	need(copy_file_range(fd, &at, 999, &at, 100, 0) < 0, "to nowhere");
+	need(copy_file_range(999, &at, other, &at, 5000, 0) < 0, "from nowhere");
+	need(copy_file_range(fd, &at, other, &at, 900, ~0u) < 0, "flags of a copy");
+	need(splice(fd, &at, other, &at, 900, 0) < 0, "no pipe");
+	need(open(nowhere, O_CREAT, 0644) < 0, "a bad path");
+	signal(SIGXFSZ, SIG_IGN);
+	limit(RLIMIT_FSIZE, 2000);
+	need(pwrite(fd, zeros, 100, 3000) < 0, "a file's limit");
+	limit(RLIMIT_FSIZE, RLIM_INFINITY);
+	need(!getrlimit(RLIMIT_NOFILE, &files), "getrlimit");
+	limit(RLIMIT_NOFILE, other + 1);
+	need(open("toomany", O_CREAT | O_RDWR, 0644) < 0, "too many");
+	limit(RLIMIT_NOFILE, files.rlim_cur);
+	copy_self("program");
+	need(!pipe(gate) && !pipe2(runs, O_CLOEXEC), "pipe");
+	child = fork();
+	if (!child) {
+		close(gate[1]);
+		dup2(gate[0], STDIN_FILENO);
+		execl("program", "program", "wait", NULL);
+		exit(1);
+	}
+	close(runs[1]);
+	need(!read(runs[0], zeros, 1), "runs");
+	need(open("program", O_WRONLY | O_TRUNC) < 0, "a program that runs");
+	close(gate[1]);
+	need(waitpid(child, NULL, 0) == child, "wait");
+	make("last", 0, 10);
+}
+
+static void wait_for_end(void)
+{
+	need(read(STDIN_FILENO, zeros, 1) == 0, "end");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -273,7 +341,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = { { "append", append }, { "same", same }, { "socket", sockets }, { "own", own },
 		      { "deep", deep },	    { "handle", handle }, { "uring", uring },
-		      { "root", root },	    { "resolve", resolve } };
+		      { "root", root },	    { "resolve", resolve }, { "refused", refused },
+		      { "wait", wait_for_end } };
 	unsigned int i;
 
 	for (i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
