@@ -22,6 +22,7 @@ from davidlib.bench import testbed
 from davidlib.bench.results import Results
 from davidlib.paper import command, compact, criteria, guest, measured, storage
 from davidlib.paper import plan, published, requests
+from davidlib.drive import worth
 from davidlib.util import UserError
 from davidlib.workload import image
 from davidlib.workload.kinds import KINDS
@@ -240,6 +241,17 @@ def test_an_aim_is_reached_or_not_or_was_not_measured() -> None:
     image_of_800 = {"bytes": 800 << 30, "store_used": 2**30 + 1}
     assert word([lab("figure8", image_of_800)], "800 GB")[0] == "not reached"
     assert word([lab("figure8", image_of_800 | {"store_used": 2**30})], "800 GB")[0] == "reached"
+
+
+def test_each_drive_of_the_papers_page_has_its_grade() -> None:
+    runs = [{"run": {"parts": {"profile": {name: "digest"}}}} for name in
+            ("seagate-constellation-es-1tb", "hitachi-hds721010kla330", "hitachi-hds721010kla330", "unknown")]
+    hitachi, seagate, other = measured.grades(runs)
+    assert hitachi.startswith("hitachi-hds721010kla330, of the class desktop-7200: reads: ")
+    for name, said in (("hitachi-hds721010kla330", hitachi), ("seagate-constellation-es-1tb", seagate)):
+        for one in worth.of_profile(name).grades:
+            assert f"{one.kind}: {worth.cell(one)}" in said
+    assert other == "unknown: nothing is known of it."
 
 
 def test_table_3_is_held_to_the_measured_values() -> None:

@@ -5,6 +5,7 @@ import argparse
 import importlib
 import json
 import math
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from davidlib.bench import prepare, runs
+from davidlib.bench import results as stored
 from davidlib.bench.results import Results
 from davidlib.drive import worth
 from davidlib.report import cli, trust
@@ -129,3 +131,20 @@ def test_the_page_the_report_and_the_tables_say_what_the_grades_are(
     factor = worth.of_profile(DRIVES[0]).of("writes").factor
     assert factor and any(f"{2 / factor:.3g} to {2 * factor:.3g}" in line for line in said), said
     assert any(trust.NOBODY in line for line in said)
+    asked.new = str(tmp_path)
+    cli.report(asked)
+    printed = capsys.readouterr().out.splitlines()
+    kinds = [worth.of_profile(name).of("writes") for name in DRIVES]
+    told = [line for line in printed if line.startswith("  varmail: a job of the kind 'writes'")]
+    assert len(told) == len(DRIVES)
+    assert [trust.WORDS[kind.grade] in line for kind, line in zip(kinds, told, strict=True)] == [True] * 3
+    # A result whose grades were others: each says of which of the two it is.
+    old = shutil.copytree(tmp_path, tmp_path.with_name("old"))
+    sweep = json.loads((old / "sweep.json").read_text().replace('"grade": "drive"', '"grade": "assumed"'))
+    (old / "sweep.json").write_text(json.dumps(sweep | {"digest": stored._digest(sweep)}))
+    asked.result = str(old)
+    cli.report(asked)
+    printed = capsys.readouterr().out
+    changed = sum(kind.grade == "drive" for kind in kinds)
+    assert changed and printed.count("  the old result: varmail:") == changed, printed
+    assert printed.count("  the new result: varmail:") == changed

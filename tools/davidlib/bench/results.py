@@ -132,6 +132,12 @@ class Results:
             raise UserError(f"{path}: {reason_of(error)}; it is as it was before") from None
 
 
+def grade_of(profile: str) -> str:
+    """What times of a shipped profile are worth, by today's table, in one line."""
+    found = worth.of_name(profile)
+    return f"{profile}, {worth.named(found)}." if found else f"{profile}: nothing is known of it."
+
+
 def _words(run: Run) -> dict[str, Any]:
     """What a page calls a run: it may be called something else the next time, and be the same one."""
     told = run.described

@@ -7,6 +7,7 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
+from ..bench.results import grade_of
 from ..report import figures
 from . import plan
 
@@ -130,3 +131,9 @@ def wrong(runs: Runs) -> list[str]:
         for part in (result, *result["rows"].values()) if isinstance(result.get("rows"), dict) else (result,):
             found += [f"{one['id']}: {text}" for text in part.get("wrong", ())]
     return found
+
+
+def grades(runs: Runs) -> list[str]:
+    """What times of their drives are worth, by today's table of what was measured."""
+    names = {name for one in runs for name in one["run"]["parts"]["profile"]}
+    return [grade_of(name) for name in sorted(names)]

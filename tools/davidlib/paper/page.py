@@ -53,6 +53,8 @@ def html(quick: bool, runs: Runs, environment: dict[str, Any]) -> str:
         mine = list(_drawn(section).values())
         parts.append(_html_of(section) + page.drawn(mine, len(found), number))
         found += mine
+    told = (f"<p>{escape(text)}</p>" for text in measured.grades(runs))
+    parts += ["<h2>What the drives' times are worth</h2>", *told]
     parts.append(f"<h2>Again</h2><pre>{command(quick)}</pre>{page.origin_of(runs)}<h2>Environment</h2>")
     parts.append(page.environment_of(environment))
     return page.document(TITLE + (", quick form" if quick else ""), "".join(parts), found)
@@ -101,4 +103,7 @@ def markdown(quick: bool, runs: Runs, environment: dict[str, Any], top: Path) ->
             (top / "drawings" / f"paper-{name}.svg").write_bytes(drawing.rendered("svg"))
             lines.append(f"![{drawing.heading}](drawings/paper-{name}.svg)")
         lines += [""] * bool(section.plots)
+    lines += ["", "## What the drives' times are worth", ""]
+    for text in measured.grades(runs):
+        lines += _paragraph(text)
     (top / "PAPER.md").write_text("\n".join(lines).rstrip() + "\n")

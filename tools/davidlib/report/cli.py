@@ -61,6 +61,12 @@ def compared(args: argparse.Namespace) -> int:
     for line in (*changes, *compare.alone(old, new)):
         print(line)
     print(f"between them: {'; '.join(compare.between(old, new))}")
+    before, after = (trust.grades(runs, metric) for runs in (old, new))
+    for which, told in (("", [one for one in after if one in before]),
+                        ("the old result: ", [one for one in before if one not in after]),
+                        ("the new result: ", [one for one in after if one not in before])):
+        for line in told:
+            print(f"  {which}{line}")
     believable = True
     for which, question, runs, wanted in (("old", before, old, asked_before), ("new", found, new, asked)):
         good, said = answer.verdict(runs)

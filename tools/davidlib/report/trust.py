@@ -121,6 +121,11 @@ def _ratios(group: factors.Group, runs: Runs, metric: str, found: dict[tuple[str
     return said
 
 
+def grades(runs: Runs, metric: str) -> list[str]:
+    """Of each workload, what stands behind its figures, without them."""
+    return list(dict.fromkeys(f"{one.workload}: {one.told}" for one in of_runs(runs, metric)))
+
+
 def sentences(runs: Runs, metric: str) -> list[str]:
     """What stands beside the answer."""
     found = of_runs(runs, metric)
