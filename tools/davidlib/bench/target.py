@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..disk import array, dm, group, md, pool, setting, stats
+from ..disk import array, device, dm, group, md, pool, setting, stats, zones
 from ..disk.array import ArrayParameters, create_array
 from ..disk.create import create_disk
 from ..disk.parameters import DiskParameters
@@ -120,6 +120,8 @@ def there() -> bool:
 
 def remove() -> None:
     if dm.exists(NAME):
+        zoned = device.zoned_device(NAME)
         dm.dmsetup("remove", NAME)
+        zones.drop(zoned)
     if dm.target_loaded() and md.disks_of(NAME):
         array.remove_array(NAME, 5)

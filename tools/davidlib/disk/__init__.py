@@ -8,7 +8,8 @@ a disk of DiskParameters (parameters.py), array.create_array() an array; the com
 them.
 backing.py looks at a device before something is stored on it, pools.py finds a pool's, layers.py says what a
 device is made of, mounts.py what is mounted. dm.py runs dmsetup for all of them, md.py mdadm; kmsg.py has the
-kernel's reasons, modulehelp.py the command that helps where there is no target. stats.py mirrors
+kernel's reasons, modulehelp.py the command that helps where there is no target, zones.py the zoned
+device that a disk with zones has. stats.py mirrors
 dm-david/uapi/dm-david.h, statstext.py puts it into words, group.py adds up those of an array or a pool,
 openmetrics.py prints them for Prometheus, baseline.py takes two of its figures from each
 other, lateness.py judges the times in them. Not from lab: all of this is installed, where there is no source

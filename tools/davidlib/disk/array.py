@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..command import Command, Commands, add
+from ..drive import profileword
 from ..sizes import SECTOR, format_size, size_arg
 from ..util import DAVID
 from . import device, dm, md, stack, stats
-from .create import create_disk
+from .create import create_disk, has_zones
 from .dm import DeviceError, need_root
 from .parameters import DiskParameters, add_drive_options, name_arg, of_options
 
@@ -85,6 +86,10 @@ def _member_of(args: argparse.Namespace, number: int) -> DiskParameters:
 
 def _make_members(members: Sequence[DiskParameters]) -> list[str]:
     """All of them, or none."""
+    for drive in dict.fromkeys(one.profile for one in members if one.profile):
+        if has_zones(profileword.load(drive, [])):
+            raise DeviceError(f"--profile {drive}: the drive has zones, which are written in order; arrays "
+                              "of md write anywhere: take a drive without zones")
     made: list[str] = []
     try:
         for one in members:

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from ..command import Commands, add
 from ..drive import profileword
 from ..sizes import SECTOR, format_both, format_size, size_arg
 from ..util import DAVID
-from . import dm, plan, pools
+from . import dm, plan, pools, zones
 from .backing import check_backing, is_store
 from .dm import DeviceError, need_root
 from .kmsg import KernelLog, kernel_says
 from .parameters import DiskParameters, add_drive_options, name_arg, of_options
+
+
+ZONES_AND_SEEKS = "zones and seeks keep their share"
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,11 @@ class Disk:
         return f"{self.path}: {format_size(self.size)} on {self.backing}{drive}"
 
 
-def table_line(disk: DiskParameters, profile: profileword.Word | None) -> str:
+def table_line(disk: DiskParameters, profile: profileword.Word | None, zoned: str = "") -> str:
+    """ZONED is the device that has the disk's zones."""
     words = [f"classify={disk.classify}", f"content={disk.content}", *disk.options]
+    if zoned:
+        words.append(f"zones={zoned}")
     if disk.pool:
         words.append(f"pool={disk.name}")
     if disk.format and not any(word.startswith("store=") for word in disk.options):
@@ -67,13 +74,39 @@ def _size_of(disk: DiskParameters, profile: profileword.Word | None) -> int:
     if not size:
         raise DeviceError("--size: needed without --profile, whose drive's size it would be")
     if drive and size != drive:
+        kept = "zones keep their size, seeks their share" if has_zones(profile) else ZONES_AND_SEEKS
         print(
             f"david: --size: the drive has {format_both(drive)}. It is scaled to {format_both(size)}, "
-            f"{100 * size / drive:.4g} % of it: zones and seeks keep their share. "
-            "Without --size it has its own.",
+            f"{100 * size / drive:.4g} % of it: {kept}. Without --size it has its own.",
             file=sys.stderr,
         )
     return size
+
+
+def has_zones(profile: profileword.Word | None) -> bool:
+    """Does the host write the drive's zones in order?"""
+    return profile is not None and profile.bytes_of("zone_size") > 0
+
+
+def _zones_of(disk: DiskParameters, profile: profileword.Word | None) -> zones.Shape | None:
+    """The zones that are to be made for the disk. Who names a zoned device has made them."""
+    if any(word.startswith("zones=") for word in disk.options):
+        return None
+    shape = zones.of_profile(profile, disk.size)
+    if shape and disk.pool:
+        raise DeviceError("--pool: not for a drive with zones, whose disk needs a backing device of its own")
+    if shape and disk.mode == "model-only":
+        raise DeviceError("--mode model-only: not for a drive with zones, as the backing device has none")
+    return shape
+
+
+def _with_block(disk: DiskParameters, shape: zones.Shape | None) -> DiskParameters:
+    """Blocks that are no larger than what the drive writes, if nothing else was asked for."""
+    if not shape or any(word.startswith("block_size=") for word in disk.options):
+        return disk
+    block = zones.block_of(shape)
+    return disk if block == zones.DEFAULT_BLOCK else replace(
+        disk, options=(*disk.options, f"block_size={block}"))
 
 
 def _check_room(disk: DiskParameters) -> None:
@@ -86,13 +119,14 @@ def _check_room(disk: DiskParameters) -> None:
         print(f"david: --backing {disk.backing}: {said}", file=sys.stderr)
 
 
-def _backing_of(disk: DiskParameters) -> str:
-    """The backing device, or that of the pool."""
+def _backing_of(disk: DiskParameters, with_zones: bool) -> str:
+    """The backing device, or that of the pool. What needs room is known of disks without zones."""
     if not disk.pool and not disk.backing:
         raise DeviceError("--backing or --pool: one of them is needed, for what is kept")
     if not disk.pool:
         check_backing(disk.backing, disk.format)
-        _check_room(disk)
+        if not with_zones:
+            _check_room(disk)
         return disk.backing
     for given, word in ((disk.backing, "--backing"), (disk.format, "--format")):
         if given:
@@ -108,11 +142,25 @@ def create_disk(wanted: DiskParameters) -> Disk:
     _check_mode(wanted)
     profile = profileword.load(wanted.profile, list(wanted.profile_options)) if wanted.profile else None
     disk = replace(wanted, size=_size_of(wanted, profile))
+    shape = _zones_of(disk, profile)
     dm.load_module()
     if dm.exists(disk.name):
         raise DeviceError(f"NAME {disk.name}: in use; choose another, or first: david remove {disk.name}")
-    disk = replace(disk, backing=_backing_of(disk))
-    table = table_line(disk, profile)
+    disk = _with_block(replace(disk, backing=_backing_of(disk, has_zones(profile))), shape)
+    name = profile.name() if profile else ""
+    with zones.made(disk.name, shape, name) if shape else nullcontext("") as zoned:
+        try:
+            _make(disk, profile, table_line(disk, profile, zoned))
+        except BaseException:
+            # dmsetup takes back a device whose table was refused; make sure, nothing half-made may stay.
+            if dm.exists(disk.name):
+                dm.run("dmsetup", "remove", "--retry", disk.name)
+            raise
+    return Disk(f"/dev/mapper/{disk.name}", disk.size, disk.backing, name, disk.mode or "timing-accurate")
+
+
+def _make(disk: DiskParameters, profile: profileword.Word | None, table: str) -> None:
+    """The device of this table, or none."""
     with KernelLog() as log:
         try:
             dm.dmsetup("create", disk.name, "--uuid", dm.UUID + disk.name, "--table", table)
@@ -120,14 +168,9 @@ def create_disk(wanted: DiskParameters) -> Disk:
             says = kernel_says(log.new_lines())
             if profile:
                 says = profile.explain(says)
-            # dmsetup takes back a device whose table was refused; make sure, nothing half-made may stay.
-            if dm.exists(disk.name):
-                dm.run("dmsetup", "remove", disk.name)
             table = dm.shortened(table)
             raise DeviceError(f"the kernel refuses the device: {says or error} (table: {table})") from None
     dm.make_node(disk.name)
-    name = profile.name() if profile else ""
-    return Disk(f"/dev/mapper/{disk.name}", disk.size, disk.backing, name, disk.mode or "timing-accurate")
 
 
 def create(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from ..command import Commands, add
 from ..sizes import SECTOR, format_size, size_arg
 from ..util import DAVID
-from . import baseline, dm, lateness, stats
+from . import baseline, dm, lateness, stats, zones
 from .dm import DeviceError, need_disk, need_root
 from .kmsg import KernelLog, kernel_says
 from .parameters import name_arg
@@ -27,16 +27,29 @@ def _last_word(name: str) -> str:
     return "" if verdict.good is None else f"{name}: its times were {verdict}"
 
 
+def zoned_device(name: str) -> str:
+    """The numbers of the device that has a disk's zones; "" without."""
+    return zones.word_of(dm.dmsetup("table", name).split())
+
+
+def take_away(name: str) -> None:
+    """Remove a disk that nobody uses, or say nothing if that cannot be."""
+    zoned = zoned_device(name) if dm.exists(name) else ""
+    if dm.run("dmsetup", "remove", "--retry", name).returncode == 0:
+        zones.drop(zoned)
+
+
 def remove_disk(name: str, wait: float) -> None:
     """It may be open for so many seconds more."""
     need_root("remove")
     need_disk(name)
-    number = dm.minor(name)
+    number, zoned = dm.minor(name), zoned_device(name)
     said = _last_word(name)
     deadline = time.monotonic() + wait
     while True:
         done = dm.run("dmsetup", "remove", name)
         if done.returncode == 0:
+            zones.drop(zoned)
             baseline.drop_mark(name)
             if said:
                 print(said)
@@ -78,6 +91,9 @@ def resize_disk(name: str, size: int = 0, backing: bool = False) -> None:
     fields = table.split()
     old = int(fields[1])
     new = size // SECTOR if size else old
+    if zones.word_of(fields) and new != old:
+        raise DeviceError(f"SIZE {format_size(size)}: a disk with zones cannot grow: its zoned device ends "
+                          "where it does; make another one")
     pooled = any(field.startswith("pool=") for field in fields)
     if backing and pooled:
         raise DeviceError("--backing: the disk is of a pool: david pool grow")
@@ -139,6 +155,7 @@ def disks() -> list[dict[str, Any]]:
             "state": status.get("state"),
             "stored": int(status["store_used"]) * block if known else None,
             "store": int(status["store_blocks"]) * block if known else None,
+            "zones": zones.count(device.name) if zones.word_of(device.words) else 0,
             "options": dm.shortened(" ".join(device.words)).split(),
         })
     return found

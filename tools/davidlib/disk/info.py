@@ -11,7 +11,8 @@ from ..command import Commands, add
 from ..drive import files, profile_bench, profileword, worth
 from ..sizes import SECTOR, format_both
 from ..util import DAVID
-from . import dm
+from . import dm, zones
+from .create import ZONES_AND_SEEKS
 from .dm import need_disk, need_root
 from .parameters import name_arg
 
@@ -86,6 +87,8 @@ def describe(name: str) -> dict[str, Any]:
     found: dict[str, Any] = {"name": name, "size": size, "backing": device.backing, "options": words}
     found["rules"] = dm.dmsetup("message", name, "0", "raw", "list").split()
     found["faults"] = words.get("faults", "none").split(",")
+    if words.get("zones"):
+        found["zones"] = zones.describe(name)
     if text:
         found |= _drive(profileword.parse(text, "table"), size)
     return found
@@ -101,7 +104,8 @@ def as_text(found: dict[str, Any]) -> str:
         lines.append(_row("drive", f"{found['drive']}, {format_both(found['capacity'])}"))
         if found["scaled"]:
             share = f"{100 * found['size'] / found['capacity']:.4g} % of it"
-            lines.append(_row("scaled", f"to {share}: zones and seeks keep their share"))
+            kept = "zones keep their size, seeks their share" if "zones" in found else ZONES_AND_SEEKS
+            lines.append(_row("scaled", f"to {share}: {kept}"))
         for title in ("parameters", "host"):
             lines.append(_row(title, ", ".join(f"{key}={value}" for key, value in found[title].items())))
         if found["flash"]:
@@ -112,6 +116,8 @@ def as_text(found: dict[str, Any]) -> str:
         lines.append(_row("worth", worth.named(value) if value else unknown))
     else:
         lines.append(_row("drive", "none: no times, as fast as it can"))
+    if "zones" in found:
+        lines.append(_row("zones", zones.as_text(found["zones"])))
     lines.append(_row("options", " ".join(f"{key}={value}" for key, value in found["options"].items())))
     lines.append(_row("faults", " ".join(found["faults"])))
     lines.append(_row("RAW rules", " ".join(found["rules"]) or "none"))

@@ -51,6 +51,8 @@ class KernelLog:
 def kernel_says(lines: list[str]) -> str:
     """The newest line of the kernel log about a david table, without what names only the place."""
     mine = [line for line in lines if "device-mapper" in line and dm.TARGET in line]
+    # device-mapper's own line comes last, and has a number alone.
+    mine = [line for line in mine if "preresume failed, error" not in line] or mine
     if not mine:
         return ""
     return mine[-1].removeprefix("device-mapper: ").removeprefix("table: ").split(f"{dm.TARGET}: ", 1)[-1]

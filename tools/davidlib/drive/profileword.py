@@ -42,15 +42,29 @@ class Word:
     def name(self) -> str:
         return next((item[5:] for item in self.items if item.startswith("name=")), "?")
 
+    def value(self, key: str) -> str:
+        """Of a parameter that stands in a profile once; "" if it is not there."""
+        begin = f"{key}="
+        return next((item[len(begin):] for item in reversed(self.items) if item.startswith(begin)), "")
+
     def capacity(self) -> int:
         """Bytes of the drive; 0 if the profile does not say that as the kernel would take it."""
-        text = next((item[9:] for item in reversed(self.items) if item.startswith("capacity=")), "")
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]iB|sectors)?", text)
+        return self.bytes_of("capacity")
+
+    def bytes_of(self, key: str, plain: str = "sectors") -> int:
+        """Of a parameter that is whole sectors, in bytes. PLAIN is the unit of a number without one."""
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]iB|sectors|B)?", self.value(key))
         if not match:
             return 0
-        unit = match[2] or "sectors"
-        size = Fraction(match[1]) * (SECTOR if unit == "sectors" else 1024 ** ("KMGT".index(unit[0]) + 1))
+        unit = match[2] or plain
+        of_unit = {"sectors": SECTOR, "B": 1}
+        size = Fraction(match[1]) * (of_unit.get(unit) or 1024 ** ("KMGT".index(unit[0]) + 1))
         return int(size) if size.denominator == 1 and not size % SECTOR else 0
+
+    def number(self, key: str) -> int:
+        """Of a parameter that is a count; 0 if it is not there, or none."""
+        text = self.value(key)
+        return int(text) if text.isdecimal() and text.isascii() else 0
 
     def explain(self, complaint: str) -> str:
         """The kernel's complaint "profile: item N: ..." with the item's place in the file."""

@@ -13,6 +13,7 @@ from typing import Any
 from ..command import Commands
 from ..disk import dm
 from ..disk.create import create_disk
+from ..disk.device import take_away
 from ..disk.dm import need_disk, need_root
 from ..disk.parameters import DiskParameters, name_arg
 from ..filesystems import FILE_SYSTEMS
@@ -103,7 +104,7 @@ def age(args: argparse.Namespace) -> int:
         found = _aged(name, made, args.seed)
         disk.push(name, args.out, args.force, {"aged": found})
     finally:
-        dm.run("dmsetup", "remove", "--retry", name)
+        take_away(name)
     say(f"wrote {args.out}, {format_size(os.path.getsize(args.out))}: {pieces_of(found)}")
     return 0
 
