@@ -72,6 +72,7 @@ struct array {
 	struct array_setup setup;
 	struct array_member *members;
 	u64 now;
+	u64 begun;			/* since when idle time counts */
 	u32 outstanding;		/* requests of its user */
 	u64 busy, busy_since;		/* ns with any */
 	u64 began;			/* constant members: services begun so far */

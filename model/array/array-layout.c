@@ -247,6 +247,22 @@ static void place_copy(const struct array_layout *layout, u64 chunk, u32 copy,
 	piece->sector += row * layout->chunk + far * layout->stride;
 }
 
+/* md's raid10_find_virt() */
+u64 layout_virtual(const struct array_layout *layout, u32 member, u64 sector)
+{
+	u32 far = 0, within;
+	u64 chunk = div_u64_rem(sector, layout->chunk, &within);
+
+	if (layout->offset)
+		chunk = div_u64_rem(chunk, layout->far, &far);
+	else if (layout->far > 1)
+		for (; chunk * layout->chunk >= layout->stride; far++)
+			chunk -= div_u64(layout->stride, layout->chunk);
+	member = (member + layout->members - far * layout->near % layout->members) %
+		 layout->members;
+	return div_u64(chunk * layout->members + member, layout->near) * layout->chunk + within;
+}
+
 void layout_piece(const struct array_layout *layout, u64 sector, u64 sectors, u32 copy,
 		  struct array_piece *piece)
 {

@@ -97,6 +97,9 @@ static inline u32 layout_copies(const struct array_layout *layout)
 void layout_piece(const struct array_layout *layout, u64 sector, u64 sectors, u32 copy,
 		  struct array_piece *piece);
 
+/* RAID-10: which sector of the array @member has at @sector; it may lie behind the array's end. */
+u64 layout_virtual(const struct array_layout *layout, u32 member, u64 sector);
+
 /*
  * RAID-4, 5, 6: the member that has chunk @index of @row. Data are 0 and on, in order of
  * the array's sectors; behind them come P and, of RAID-6, Q.

@@ -14,8 +14,10 @@
  *
  * After each 16th of all, and 5 minutes, the filler waits until nothing is under way. Then the
  * server writes the superblocks: of each member a flush and a write with FUA. Nothing is served
- * meanwhile; but of RAID-1 the filler asks for its reads itself, and goes on. At the end they are
- * written twice: as all is done, and as the new drives are members.
+ * meanwhile; but of RAID-1 and 10 the filler asks for its reads itself, and goes on. There the
+ * server wakes when the first of them has been read. At the end they are written twice: as all is
+ * done, and as the new drives are members. At the beginning they have just been written, so the
+ * heads are there; and they are written once more, as the array is being filled.
  */
 #include "../../dm-david/portable/portable-alloc.h"
 #include "../planted.h"
@@ -24,7 +26,8 @@
 
 #define LISTS		8		/* NR_STRIPE_HASH_LOCKS */
 #define MIRROR_BLOCK	128		/* sectors: RESYNC_SECTORS */
-#define MIRROR_DEPTH	32		/* RESYNC_DEPTH */
+#define MIRROR_DEPTH	32		/* RESYNC_DEPTH of RAID-1, */
+#define TEN_DEPTH	512		/* and of RAID-10 */
 #define MIRROR_UNIT	131072		/* sectors: BARRIER_UNIT_SECTOR_SIZE */
 #define WINDOW		256		/* sectors between two looks at the speed */
 #define MARKS		10		/* SYNC_MARKS */
@@ -32,12 +35,15 @@
 #define UPDATE_S	300		/* UPDATE_FREQUENCY */
 #define LIMITED_MS	500
 #define SUPERBLOCK	1		/* sector */
+#define LEAD		1000000000	/* ns in which superblocks are written before it begins */
 
 enum step { STEP_READ, STEP_WRITE, STEP_MEND, STEP_AGAIN };
 
 enum filler {
+	FILLER_LEADS,			/* it has not begun */
 	FILLER_GOES,
 	FILLER_WAITS,			/* for a stripe */
+	FILLER_BLOCKS,			/* until a member's queue takes what it was sent */
 	FILLER_SLEEPS,			/* until ->wakes */
 	FILLER_DRAINS,			/* until nothing is under way; then superblocks */
 	FILLER_UPDATES,			/* superblocks are being written */
@@ -46,11 +52,17 @@ enum filler {
 
 struct rebuild;
 
+/* RAID-10: of each new member one, with the same @first. */
 struct rebuild_block {
 	struct array_wait wait;
 	struct rebuild *rebuild;
 	struct rebuild_block *next;	/* held */
+	struct rebuild_block *first;
+	u32 parts;			/* of the first: how many are there still */
 	u64 sector;
+	u32 sectors;
+	u64 from;			/* sector; RAID-10: of the member that is read */
+	u64 sources, targets;
 	u64 bad;			/* members that could not read it */
 	u64 again;			/* of these: asked a second time */
 	enum step step;
@@ -70,12 +82,15 @@ struct rebuild {
 	struct array_wait superblocks;
 	struct rebuild_superblock *of_member;
 	bool updating;
+	bool due;			/* mirrors: the superblocks, as soon as the server wakes, */
+	bool wakes_server;		/* which it does now */
 	bool last;			/* at the end they are written twice */
 	struct rebuild_block *held;	/* RAID-1: read, to be written after the superblocks */
 	u64 all, new;			/* sets of members: there, being filled */
 	u64 tick;			/* ns */
 	u32 block;			/* sectors */
-	bool mirror;
+	bool mirror;			/* or RAID-10 */
+	bool ten;
 
 	enum filler filler;
 	u64 wakes;
@@ -86,6 +101,7 @@ struct rebuild {
 	u64 updated_at;			/* and when */
 	u64 active;			/* sectors: recovery_active */
 	u64 last_check;
+	u32 parts;			/* RAID-10: of blocks that are under way */
 	u32 stripes, used, free[LISTS];
 	bool grows;			/* by a stripe, when the server comes to it */
 	u32 in_unit[2];			/* RAID-1: blocks in an even unit, in an odd one */
@@ -100,13 +116,13 @@ const char *array_rebuild_check(const struct array_setup *setup, const struct ar
 {
 	const struct array_layout *layout = &setup->layout;
 
-	if (!layout_parities(layout) && layout->level != ARRAY_1)
-		return "only RAID-1, 4, 5 and 6";
+	if (layout->level == ARRAY_0)
+		return "RAID-0 has nothing to fill a member from";
 	if (!setup->failed)
 		return "no member has failed; add failed=N";
 	if (setup->constant)
 		return "members of a constant time are not filled";
-	if (layout->level != ARRAY_1 && setup->stripe_cache < LISTS)
+	if (layout_parities(layout) && setup->stripe_cache < LISTS)
 		return "md has 17 stripes at least; leave stripe-cache out";
 	if (!how->sectors || how->sectors % ARRAY_BLOCK || how->sectors > layout->member_sectors)
 		return "no whole blocks of 4 KiB that a member has";
@@ -140,50 +156,144 @@ static void send(struct rebuild *rebuild, u32 member, enum disk_op op, u8 flags,
 static void send_to(struct rebuild *rebuild, u64 members, enum disk_op op,
 		    struct rebuild_block *block)
 {
-	u32 sectors = min_t(u64, rebuild->block, rebuild->how->sectors - block->sector), i;
+	u64 sector = op == DISK_READ ? block->from : block->sector;
+	u32 i;
 
 	for (i = 0; members; i++, members >>= 1)
 		if (members & 1)
-			send(rebuild, i, op, op == DISK_READ ? DISK_SYNC : 0, block->sector,
-			     sectors, &block->wait);
+			send(rebuild, i, op, op == DISK_READ ? DISK_SYNC : 0, sector,
+			     block->sectors, &block->wait);
 }
 
 /* Blocks */
 
-static void block_begin(struct rebuild *rebuild)
+static struct rebuild_block *block_make(struct rebuild *rebuild, u32 sectors)
 {
 	struct rebuild_block *block = kvzalloc(sizeof(*block), GFP_KERNEL);
-	u64 sources = rebuild->all & ~rebuild->new;
 
 	if (!block) {
 		rebuild->array->failed = true;
-		return;
+		return NULL;
 	}
 	block->wait = (struct array_wait){ .left = 1, .done = block_done };
 	block->rebuild = rebuild;
+	block->first = block;
 	block->sector = rebuild->next;
-	rebuild->next += min_t(u64, rebuild->block, rebuild->how->sectors - block->sector);
-	rebuild->active += rebuild->next - block->sector;
-	rebuild->result->blocks += (rebuild->next - block->sector) / ARRAY_BLOCK;
+	block->from = rebuild->next;
+	block->sectors = sectors;
+	block->sources = rebuild->all & ~rebuild->new;
+	block->targets = rebuild->new;
 	if (rebuild->mirror)
-		sources &= -sources;	/* the first */
-	send_to(rebuild, sources, DISK_READ, block);
+		block->sources &= -block->sources;	/* the first */
+	return block;
+}
+
+/* RAID-10: what @member has at the filler's place, from the first copy that is there. */
+static bool find_copy(const struct rebuild *rebuild, u32 member, struct array_piece *piece)
+{
+	const struct array_layout *layout = &rebuild->array->setup.layout;
+	u64 sector = layout_virtual(layout, member, rebuild->next);
+	u32 copy;
+
+	if (!(rebuild->new >> member & 1) || sector >= layout->sectors)
+		return false;
+	for (copy = 0; copy < layout_copies(layout); copy++) {
+		layout_piece(layout, sector, 1, copy, piece);
+		if (!(rebuild->new >> piece->member & 1))
+			return true;
+	}
+	return false;
+}
+
+static u32 parts_of_ten(const struct rebuild *rebuild)
+{
+	struct array_piece piece;
+	u32 i, parts = 0;
+
+	for (i = 0; i < rebuild->array->setup.layout.members; i++)
+		parts += find_copy(rebuild, i, &piece);
+	return parts;
+}
+
+/* md sends the last one first. Of a row that is not whole there may be none. */
+static bool begin_ten(struct rebuild *rebuild, u32 sectors)
+{
+	u32 i = rebuild->array->setup.layout.members, parts = parts_of_ten(rebuild);
+	struct rebuild_block *block, *first = NULL;
+	struct array_piece piece;
+
+	while (i--) {
+		if (!find_copy(rebuild, i, &piece))
+			continue;
+		block = block_make(rebuild, sectors);
+		if (!block)
+			return false;
+		first = first ?: block;
+		block->first = first;
+		first->parts = parts;
+		block->from = piece.sector;
+		block->sources = 1ULL << piece.member;
+		block->targets = 1ULL << i;
+		send_to(rebuild, block->sources, DISK_READ, block);
+		array_put(rebuild->array, &block->wait);
+	}
+	return first;
+}
+
+static bool begin_one(struct rebuild *rebuild, u32 sectors)
+{
+	struct rebuild_block *block = block_make(rebuild, sectors);
+
+	if (!block)
+		return false;
+	block->parts = 1;
+	send_to(rebuild, block->sources, DISK_READ, block);
 	array_put(rebuild->array, &block->wait);
+	return true;
+}
+
+/* It ends with its chunk, if there are chunks. */
+static u32 next_sectors(const struct rebuild *rebuild)
+{
+	const struct array_layout *layout = &rebuild->array->setup.layout;
+	u32 sectors = min_t(u64, rebuild->block, rebuild->how->sectors - rebuild->next), within;
+
+	if (!rebuild->ten || layout->near == layout->members)
+		return sectors;
+	div_u64_rem(rebuild->next, layout->chunk, &within);
+	return min(sectors, layout->chunk - within);
+}
+
+static void block_begin(struct rebuild *rebuild)
+{
+	u32 sectors = next_sectors(rebuild);
+
+	if (rebuild->ten ? begin_ten(rebuild, sectors) : begin_one(rebuild, sectors)) {
+		rebuild->active += sectors;
+		rebuild->result->blocks += sectors / ARRAY_BLOCK;
+	}
+	rebuild->next += sectors;
 }
 
 static void block_end(struct rebuild *rebuild, struct rebuild_block *block)
 {
 	u32 list = block->sector / ARRAY_BLOCK % LISTS;
-	u64 end = min_t(u64, block->sector + rebuild->block, rebuild->how->sectors);
+	struct rebuild_block *first = block->first;
 
-	rebuild->active -= end - block->sector;
-	if (rebuild->mirror) {
+	if (rebuild->ten) {
+		rebuild->parts--;
+	} else if (rebuild->mirror) {
 		rebuild->in_unit[block->sector / MIRROR_UNIT % 2]--;
 	} else {
 		rebuild->used--;
 		rebuild->free[list]++;
 	}
-	kvfree(block);
+	if (block != first)
+		kvfree(block);
+	if (--first->parts)
+		return;
+	rebuild->active -= first->sectors;
+	kvfree(first);
 }
 
 /* P of RAID-6 is not asked a second time. */
@@ -214,7 +324,7 @@ static void release(struct rebuild *rebuild)
 
 	while ((block = rebuild->held)) {
 		rebuild->held = block->next;
-		send_to(rebuild, rebuild->new | block->bad, DISK_WRITE, block);
+		send_to(rebuild, block->targets | block->bad, DISK_WRITE, block);
 		array_put(rebuild->array, &block->wait);
 	}
 }
@@ -247,11 +357,12 @@ static void block_done(struct array *array, struct array_wait *wait)
 		}
 		if (MODEL_PLANTED(forgotten))
 			block->bad = 0;
-		if (rebuild->updating) {
+		rebuild->wakes_server = true;
+		if (rebuild->updating || rebuild->due) {
 			hold(rebuild, block);
 			return;
 		}
-		send_to(rebuild, rebuild->new | block->bad, DISK_WRITE, block);
+		send_to(rebuild, block->targets | block->bad, DISK_WRITE, block);
 		break;
 	case STEP_WRITE:
 		if (!block->bad) {
@@ -283,6 +394,8 @@ static void superblocks_written(struct array *array, struct array_wait *wait)
 						     offsetof(struct rebuild, superblocks));
 
 	rebuild->updating = false;
+	if (rebuild->filler == FILLER_LEADS)
+		return;
 	if (rebuild->filler == FILLER_UPDATES && rebuild->next < rebuild->how->sectors)
 		rebuild->filler = FILLER_GOES;
 	else if (rebuild->filler == FILLER_UPDATES && rebuild->last)
@@ -308,9 +421,6 @@ static void superblocks_begin(struct rebuild *rebuild)
 {
 	u32 i, members = rebuild->array->setup.layout.members;
 
-	/* Of RAID-1 the filler reads by itself. */
-	rebuild->filler = rebuild->mirror && rebuild->next < rebuild->how->sectors ?
-				  FILLER_GOES : FILLER_UPDATES;
 	rebuild->updating = true;
 	rebuild->superblocks = (struct array_wait){ .left = members,
 						    .done = superblocks_written };
@@ -327,14 +437,16 @@ static void superblocks_begin(struct rebuild *rebuild)
 
 static u64 ticks(const struct rebuild *rebuild)
 {
-	return div64_u64(rebuild->array->now, rebuild->tick);
+	return div64_u64(rebuild->array->now - rebuild->array->begun + rebuild->how->after_tick,
+			 rebuild->tick);
 }
 
 /* A timer rounds up by one tick. */
 static void filler_sleeps(struct rebuild *rebuild, u64 nr)
 {
 	rebuild->filler = FILLER_SLEEPS;
-	rebuild->wakes = (ticks(rebuild) + nr + 1) * rebuild->tick;
+	rebuild->wakes = rebuild->array->begun + (ticks(rebuild) + nr + 1) * rebuild->tick -
+			 rebuild->how->after_tick;
 }
 
 static bool update_is_due(const struct rebuild *rebuild)
@@ -359,16 +471,35 @@ static bool take_stripe(struct rebuild *rebuild)
 	return true;
 }
 
+/* Who is the 32nd, of RAID-10 the 512th, waits until one of the others is done. */
 static bool take_block(struct rebuild *rebuild)
 {
-	u32 *unit = &rebuild->in_unit[rebuild->next / MIRROR_UNIT % 2];
+	u32 *unit = &rebuild->in_unit[rebuild->next / MIRROR_UNIT % 2], parts = 1;
+	u32 depth = MIRROR_DEPTH;
 
 	if (!rebuild->mirror)
 		return take_stripe(rebuild);
-	if (*unit == MIRROR_DEPTH)
+	if (rebuild->ten) {
+		unit = &rebuild->parts;
+		parts = parts_of_ten(rebuild);
+		depth = TEN_DEPTH;
+	}
+	if (*unit + parts >= depth)
 		return false;
-	++*unit;
+	*unit += parts;
 	return true;
+}
+
+/* The filler of a mirror sends its reads itself: it waits for room in a queue. */
+static bool is_blocked(const struct rebuild *rebuild)
+{
+	u32 i;
+
+	for (i = 0; rebuild->mirror && i < rebuild->array->setup.layout.members; i++)
+		if (!(rebuild->new >> i & 1) &&
+		    rebuild->array->members[i].waiting[DISK_READ].first)
+			return true;
+	return false;
 }
 
 /* md's speed: since the oldest mark, with the sectors that are under way left out. */
@@ -399,6 +530,10 @@ static void look_at_speed(struct rebuild *rebuild)
 
 static void filler_goes(struct rebuild *rebuild)
 {
+	if (is_blocked(rebuild)) {
+		rebuild->filler = FILLER_BLOCKS;
+		return;
+	}
 	if (rebuild->looks) {
 		look_at_speed(rebuild);
 		return;
@@ -449,6 +584,11 @@ static bool filler_step(struct rebuild *rebuild)
 		return true;
 	case FILLER_WAITS:
 		return filler_takes(rebuild);
+	case FILLER_BLOCKS:
+		if (is_blocked(rebuild))
+			return false;
+		rebuild->filler = FILLER_GOES;
+		return true;
 	case FILLER_SLEEPS:
 		if (rebuild->array->now < rebuild->wakes)
 			return false;
@@ -459,6 +599,13 @@ static bool filler_step(struct rebuild *rebuild)
 			return false;
 		rebuild->updated = rebuild->next;
 		rebuild->updated_at = ticks(rebuild);
+		if (rebuild->mirror && rebuild->next < rebuild->how->sectors) {
+			rebuild->filler = FILLER_GOES;
+			rebuild->due = true;
+			rebuild->wakes_server = false;
+			return true;
+		}
+		rebuild->filler = FILLER_UPDATES;
 		superblocks_begin(rebuild);
 		return true;
 	default:
@@ -484,6 +631,10 @@ static void threads_go(struct rebuild *rebuild)
 	unplug(rebuild);
 	while (filler_step(rebuild))
 		;
+	if (rebuild->due && rebuild->wakes_server) {
+		rebuild->due = false;
+		superblocks_begin(rebuild);
+	}
 	if (rebuild->grows) {
 		rebuild->free[rebuild->stripes++ % LISTS]++;
 		rebuild->grows = false;
@@ -491,19 +642,70 @@ static void threads_go(struct rebuild *rebuild)
 	unplug(rebuild);
 }
 
-static void run(struct rebuild *rebuild)
+/* Until @now, if it does not end before. */
+static void run_until(struct rebuild *rebuild, u64 now)
 {
 	struct array *array = rebuild->array;
 	u64 when;
 
-	threads_go(rebuild);
-	while (rebuild->filler != FILLER_DONE && !array->failed) {
-		when = array_next_event(array);
+	while (rebuild->filler != FILLER_DONE && !array->failed && array->now < now) {
+		when = min(array_next_event(array), now);
 		if (rebuild->filler == FILLER_SLEEPS)
 			when = min(when, rebuild->wakes);
 		array_advance(array, when);
 		threads_go(rebuild);
 	}
+}
+
+/* So that the angles are those after the lead. */
+static void turn(struct rebuild *rebuild)
+{
+	u64 revolution = rebuild->array->setup.profile->revolution;
+	u32 i;
+
+	if (!rebuild->how->angles || !revolution)
+		return;
+	for (i = 0; i < rebuild->array->setup.layout.members; i++)
+		rebuild->array->members[i].phase = rebuild->how->angles[i] + revolution -
+						   LEAD % revolution;
+}
+
+/* What is before it is nobody's. */
+static void start(struct rebuild *rebuild)
+{
+	struct array *array = rebuild->array;
+	u32 i;
+
+	for (i = 0; i < array->setup.layout.members; i++) {
+		array->members[i].figures = (struct array_member_figures){ };
+		if (rebuild->how->of_member && rebuild->how->of_member[i])
+			array_set_faults(array, i, rebuild->how->of_member[i]);
+	}
+	array->begun = array->now;
+	array->busy_since = array->now;
+	array->busy = 0;
+	array->outstanding++;
+	rebuild->wakes_server = true;
+	rebuild->due = rebuild->mirror;
+	rebuild->filler = rebuild->mirror ? FILLER_GOES : FILLER_UPDATES;
+	if (!rebuild->mirror)
+		superblocks_begin(rebuild);
+	threads_go(rebuild);
+}
+
+static void run(struct rebuild *rebuild)
+{
+	struct array *array = rebuild->array;
+
+	turn(rebuild);
+	rebuild->filler = FILLER_LEADS;
+	superblocks_begin(rebuild);
+	unplug(rebuild);
+	run_until(rebuild, LEAD);
+	start(rebuild);
+	run_until(rebuild, NEVER);
+	array->outstanding--;
+	array->busy += array->now - array->busy_since;
 }
 
 static void begin(struct rebuild *rebuild)
@@ -514,7 +716,8 @@ static void begin(struct rebuild *rebuild)
 	rebuild->all = U64_MAX >> (64 - setup->layout.members);
 	rebuild->new = setup->failed;
 	rebuild->tick = div_u64(1000000000, rebuild->how->hz);
-	rebuild->mirror = setup->layout.level == ARRAY_1;
+	rebuild->ten = setup->layout.level == ARRAY_10;
+	rebuild->mirror = rebuild->ten || setup->layout.level == ARRAY_1;
 	rebuild->block = rebuild->mirror ? MIRROR_BLOCK : ARRAY_BLOCK;
 	rebuild->stripes = rebuild->mirror ? 0 : setup->stripe_cache;
 	for (i = 0; i < rebuild->stripes; i++)
@@ -533,12 +736,8 @@ int array_rebuild(struct array *array, const struct array_rebuild *how,
 	rebuild.of_member = kvcalloc(members, sizeof(*rebuild.of_member), GFP_KERNEL);
 	if (rebuild.plugs && rebuild.of_member) {
 		array->setup.failed = 0;	/* each is there, and is counted */
-		array->outstanding++;
-		array->busy_since = array->now;
 		run(&rebuild);
-		array->outstanding--;
-		array->busy += array->now - array->busy_since;
-		result->ns = array->now;
+		result->ns = array->now - array->begun;
 		result->stripes = rebuild.stripes;
 	} else {
 		array->failed = true;

@@ -13,6 +13,9 @@ struct array_rebuild {
 	u64 sectors;		/* of each member, from its beginning */
 	u64 superblock;		/* sector of a member, of a block of 4 KiB */
 	u32 hz;			/* ticks of the kernel's clock a second */
+	u64 after_tick;			/* ns since a tick when it begins; */
+	const u64 *angles;		/* ns that each member's clock is ahead then; or NULL */
+	struct faults *const *of_member;	/* NULL: none; from the beginning on */
 	u32 speed_max;		/* KiB/s; md's speed_limit_max */
 };
 

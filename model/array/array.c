@@ -92,7 +92,7 @@ static void array_run_to(struct array *array, u64 until);
 
 void array_set_faults(struct array *array, u32 member, struct faults *faults)
 {
-	faults->shift -= array->members[member].phase;
+	faults->shift -= array->members[member].phase + array->now;
 	disk_set_faults(array->members[member].disk, faults);
 }
 
@@ -525,7 +525,7 @@ void array_figures(const struct array *array, u32 member, struct array_member_fi
 	if (array->outstanding)
 		busy += array->now - array->busy_since;
 	figures->waiting = busy - figures->busy;
-	figures->idle = array->now - busy;
+	figures->idle = array->now - array->begun - busy;
 }
 
 bool array_solid_figures(const struct array *array, struct solid_figures *figures)

@@ -103,7 +103,7 @@ bool array_solid_figures(const struct array *array, struct solid_figures *figure
 bool array_pending_figures(const struct array *array, struct pending_figures *figures);
 
 /*
- * From now on what @faults says holds for @member, which is no constant one; time is the array's.
+ * From now on what @faults says holds for @member, which is no constant one; its age is 0 now.
  * It must be there as long as the array. Only what takes time: what md does when a member's request
  * fails is not modelled, so nothing of it may.
  */

@@ -12,10 +12,11 @@
 
 static const char usage[] =
 "Usage: david-sim rebuild --profile P --array 'LEVEL members=N failed=N ...' [--size S] [--json]\n"
-"                         [--span S] [--hz N] [--speed-max N] [--fault N:TEXT]...\n"
+"                         [--span S] [--hz N] [--after-tick NS] [--angles NS+NS...]\n"
+"                         [--speed-max N] [--fault N:TEXT]...\n"
 "\n"
 "How long Linux's md takes to fill new drives in place of the failed ones, while nobody uses the\n"
-"array: RAID-1, 4, 5 and 6. Each 4 KiB is modelled, so all of a large drive takes long: --span.\n"
+"array: RAID-1, 4, 5, 6 and 10. Each 4 KiB is modelled, so all of a large drive takes long: --span.\n"
 "\n"
 "  --profile P         a profile or a file of DiskSim parameters (.params), or the name of\n"
 "                      one in profiles/\n"
@@ -23,6 +24,9 @@ static const char usage[] =
 "  --size S            sectors of 512 bytes of each disk (default: the profile's)\n"
 "  --span S            sectors of each member that are filled, from the first on (default: all)\n"
 "  --hz N              ticks of the kernel a second, 100 to 1000 (default 250, Debian's)\n"
+"  --after-tick NS     how long after a tick it begins (default 0)\n"
+"  --angles NS+NS...   how far each member's clock is ahead then (default: as the array's seed\n"
+"                      says); a clock tells where the platters are\n"
 "  --speed-max N       KiB a second, md's speed_limit_max (default 200000)\n"
 "  --fault N:TEXT      member N fails like that: docs/MODEL.md; may be given many times\n"
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
@@ -39,11 +43,13 @@ static const char command[] = "david-sim rebuild";
 
 struct arguments {
 	const char *profile, *array;
+	char *angle_text;
 	struct option_list values, faults;
-	u64 size, span, hz, speed_max;
+	u64 size, span, hz, after_tick, speed_max;
 	bool json;
 	struct array_setup setup;
 	struct faults *of_member[ARRAY_MEMBERS];	/* NULL: none */
+	u64 angles[ARRAY_MEMBERS];
 };
 
 static void rebuild_help(void)
@@ -63,6 +69,9 @@ static int rebuild_arguments(int argc, char **argv, struct arguments *args)
 		  .most = U64_MAX, .what = "a number of sectors of 512 bytes, 8 or more" },
 		{ .name = "hz", .kind = SIM_NUMBER, .into = &args->hz, .least = 100, .most = 1000,
 		  .what = "ticks a second, 100 to 1000" },
+		{ .name = "after-tick", .kind = SIM_NUMBER, .into = &args->after_tick, .least = 0,
+		  .most = 9999999, .what = "ns, less than a tick" },
+		{ .name = "angles", .kind = SIM_TEXT, .into = &args->angle_text },
 		{ .name = "speed-max", .kind = SIM_NUMBER, .into = &args->speed_max, .least = 1,
 		  .most = U32_MAX, .what = "KiB a second" },
 		{ .name = "fault", .kind = SIM_LIST, .into = &args->faults },
@@ -79,14 +88,14 @@ static int rebuild_arguments(int argc, char **argv, struct arguments *args)
 /* What md does when a member goes is not modelled, nor how RAID-1 looks for the bad page. */
 static int check_kinds(const struct arguments *args, const struct faults *faults)
 {
-	bool mirror = args->setup.layout.level == ARRAY_1;
+	bool mirror = !layout_parities(&args->setup.layout);
 	u32 i;
 
 	for (i = 0; i < faults->nr; i++)
 		if (faults->all[i].kind != FAULT_SLOW && faults->all[i].kind != FAULT_STALL &&
 		    (mirror || faults->all[i].kind != FAULT_MEDIA))
 			return bad_usage(command, "--fault: %s",
-					 mirror ? "of RAID-1 only slow and firmware-stall" :
+					 mirror ? "of RAID-1 and 10 only slow and firmware-stall" :
 						  "only media-error, slow and firmware-stall");
 	return 0;
 }
@@ -116,6 +125,24 @@ static int parse_fault(struct arguments *args, const struct profile *profile, co
 	if (faults_parse(args->of_member[member], colon + 1, &error))
 		return bad_usage(command, "--fault: %s", error.text);
 	return check_kinds(args, args->of_member[member]);
+}
+
+/* "0+4000000": of each member */
+static int parse_angles(struct arguments *args, struct array_rebuild *how)
+{
+	u32 members = args->setup.layout.members, nr = 0;
+	char *rest = args->angle_text, *word;
+
+	while ((word = strsep(&rest, "+")))
+		if (nr == members || !number_parse(word, U64_MAX / 2, &args->angles[nr++]))
+			return bad_usage(command,
+					 "--angles: '%s': nanoseconds of each of %u members, such as 0+4000000",
+					 word, members);
+	if (nr != members)
+		return bad_usage(command, "--angles: of %u members, and the array has %u", nr,
+				 members);
+	how->angles = args->angles;
+	return 0;
 }
 
 static u64 met(const struct faults *faults)
@@ -163,9 +190,6 @@ static int rebuild(struct arguments *args, const struct array_rebuild *how)
 
 	if (!array)
 		return bad_usage(command, "out of memory");
-	for (i = 0; i < args->setup.layout.members; i++)
-		if (args->of_member[i])
-			array_set_faults(array, i, args->of_member[i]);
 	r = array_rebuild(array, how, &found);
 	if (r) {
 		r = bad_usage(command, "out of memory");
@@ -191,6 +215,13 @@ static int prepare_rebuild(struct arguments *args, const struct profile *profile
 		return 1;
 	how->hz = args->hz;
 	how->speed_max = args->speed_max;
+	how->after_tick = args->after_tick;
+	how->of_member = args->of_member;
+	if (args->angle_text && parse_angles(args, how))
+		return 1;
+	if (how->after_tick >= 1000000000 / how->hz)
+		return bad_usage(command, "--after-tick: a tick takes %llu ns, and it is less",
+				 1000000000 / (unsigned long long)how->hz);
 	how->sectors = args->span ?: args->setup.layout.member_sectors & ~7ULL;
 	how->superblock = (profile->sectors - 16) & ~7ULL;	/* of metadata 1.0 */
 	wrong = array_rebuild_check(&args->setup, how);

@@ -55,10 +55,10 @@ class Recording:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def events(self, kind: str) -> list[Event]:
+    def events(self, kind: str, device: str = r"\S+") -> list[Event]:
         found = []
         for line in self.text.splitlines():
-            if match := re.search(rf" david_{kind}: dev=\S+ (.*)", line):
+            if match := re.search(rf" david_{kind}: dev={device} (.*)", line):
                 pairs = (word.split("=") for word in match[1].split())
                 found.append(Event(kind, {key: int(value) for key, value in pairs}))
         return found
