@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from helpers import figuretable, secondblocks, secondpage, secondsim
+from helpers import figuretable, secondblocks, secondpage, secondrebuild, secondsim
 from helpers.secondsim import Asked, Part
 
 PROFILES = Path(__file__).parent / "profiles"
@@ -158,3 +158,37 @@ def test_a_block_trace_prints_every_row_of_the_table_with_something_in_it() -> N
     table, documents = figuretable.rows("blocks"), [served(name)[0] for name in BLOCKS]
     assert not figuretable.unprinted(table, documents)
     assert set(figuretable.idle(table, documents)) <= BLOCKS_IDLE
+
+
+REBUILDS = {
+    "RAID-6, an error, a slow member": secondrebuild.Asked("6", 5, (1,), bad=(2,), slow=3),
+    "RAID-6, an error in P": secondrebuild.Asked("6", 5, (1,), bad=(4,)),
+    "RAID-5, a block that is lost": secondrebuild.Asked("5", 3, (0,), bad=(2,), status=2),
+    "RAID-1": secondrebuild.Asked("1", 3, (1,), copies=((0, 1),)),
+    "RAID-10, two new drives": secondrebuild.Asked("10", 4, (1, 2), copies=((0, 1), (3, 2))),
+}
+# Of these a rebuild has none: somebody asks something of the array all the time, and its drives are disks.
+REBUILD_IDLE = {"member_time.idle_ns", "members.*.idle_ns",
+                *(f"members.*.drive_ns.{name}" for name in ("queued", "die", "channel", "map"))}
+
+
+@functools.cache
+def rebuilt(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as place:
+        return secondrebuild.rebuilt(REBUILDS[name]), secondrebuild.figures(REBUILDS[name], Path(place))
+
+
+@pytest.mark.parametrize("name", REBUILDS)
+def test_figures_of_a_rebuild_are_derived_a_second_way(name: str) -> None:
+    assert not figuretable.complaints(figuretable.rows("rebuild"), *rebuilt(name))
+
+
+@pytest.mark.parametrize("name", REBUILDS)
+def test_a_figure_of_a_rebuild_that_is_wrong_is_found(name: str) -> None:
+    assert not figuretable.missed(figuretable.rows("rebuild"), *rebuilt(name))
+
+
+def test_a_rebuild_prints_every_row_of_the_table_with_something_in_it() -> None:
+    table, documents = figuretable.rows("rebuild"), [rebuilt(name)[0] for name in REBUILDS]
+    assert not figuretable.unprinted(table, documents)
+    assert set(figuretable.idle(table, documents)) <= REBUILD_IDLE

@@ -47,6 +47,13 @@ def simulated() -> Any:
 
 
 @functools.cache
+def rebuilt() -> Any:
+    words = [build.ensure("david-sim"), "rebuild", "--json", "--profile", "toshiba-p300-3tb", "--span", "128",
+             "--array", "1 members=2 failed=1"]
+    return json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+
+@functools.cache
 def printed(*words: str) -> Any:
     done = subprocess.run([sys.executable, DAVID, *words], capture_output=True, text=True)
     assert not done.returncode, done.stderr
@@ -144,6 +151,7 @@ def of_commands() -> dict[str, Any]:
         "choose": printed("choose", "--iops", "9", "--p99", "1s", "--capacity", "1G", "--level", "1",
                           "--profile", "toshiba-p300-3tb", "--json"),
         "david-sim bench": simulated(),
+        "david-sim rebuild": rebuilt(),
         "sim": None,  # below
     }
 

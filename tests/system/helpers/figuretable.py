@@ -56,7 +56,7 @@ def expanded(path: str) -> Iterator[str]:
 
 
 def rows(program: str) -> list[Row]:
-    """Of "sim", "stats", "top", "page" or "blocks"."""
+    """Of "sim", "rebuild", "stats", "top", "page" or "blocks"."""
     table = tomllib.loads(TABLE.read_text())[program]["figure"]
     return [
         Row(pattern, row.get("bounds", False), row.get("text", False), row.get("planted", 1000))

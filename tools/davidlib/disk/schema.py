@@ -23,10 +23,10 @@ from ..util import DAVID, FIGURES, UserError
 Schema = dict[str, Any]
 # By command: its part of docs/figures.toml.
 OF_FIGURES = {"stats": "stats", "top": "top", "sim": "blocks", "choose": "choose",
-              "david-sim bench": "sim"}
+              "david-sim bench": "sim", "david-sim rebuild": "rebuild"}
 # What only some of them have: an SSD, an array, a trace with times, a part of a disk's life.
-ALWAYS = ("stats", "top")
-PROGRAMS = ("david-sim bench",)
+ALWAYS = ("stats", "top", "rebuild")
+PROGRAMS = ("david-sim bench", "david-sim rebuild")
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
