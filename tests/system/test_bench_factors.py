@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import pytest
 
-from davidlib.bench import runs, spec
+from davidlib.bench import arraywords, runs, spec
 from davidlib.report import answer, crossings, factors
 from test_bench import parse, result_of
 
@@ -345,3 +345,67 @@ def test_doubts_are_of_the_group_that_has_them() -> None:
     doubted = [text for text in answer.with_doubts(loaded, "operations") if "In doubt" in text]
     assert len(doubted) == 1 and doubted[0].startswith(f"varmail, {DRIVES[1]}: ")
     assert "cached_writes, 12 of 12 runs" in doubted[0]
+
+
+STATES = ("healthy", "failed=3", "failed=3+7", "rebuilding=5")
+STATED = f"""seeds = [1, 2, 3, 4]
+[disk]
+profile = "hitachi-hds721010kla330"
+array = "6 members=12"
+array-state = {json.dumps(STATES)}
+[[filesystem]]
+type = "ext4"
+[[workload]]
+kind = "random-read"
+"""
+# By what the lab is told: a member less costs a fifth, a rebuild more.
+RATES = {(): 100.0, ("failed", 1): 80, ("failed", 2): 60, ("rebuilding", 1): 45}
+
+
+def stated() -> list[dict]:
+    """Runs of arrays whose state is the one that the lab was told, whatever the question says."""
+    draw = noise(11)
+    loaded = made(lambda words, seed: 1.0, STATED)
+    for one in loaded:
+        told = one["run"].get("array_state", {})
+        state = next(((word, len(members)) for word, members in told.items()), ())
+        rate = RATES[state] * (1 + one["run"]["seed"] / 5) * draw()
+        one["result"] |= {"operations_per_s": rate, "seconds": 2 / rate, "array": {
+            "degraded": sum(map(len, told.values())), "action": "recover" if "rebuilding" in told else "idle",
+            "rebuilt_bytes": 1 << 20 if "rebuilding" in told else 0}}
+    return loaded
+
+
+def wrong_of_states(rows: list[dict], said: dict[str, str]) -> list[str]:
+    """From runs.csv alone: was each state there, and does the sentence have each beside the healthy array?"""
+    found = []
+    for row in rows:
+        kind, _, members = row["factors"]["array-state"].partition("=")
+        missing = len(members.split("+")) if members else 0
+        if int(row["degraded"]) != missing or (float(row["rebuilt_bytes"]) > 0) != (kind == "rebuilding"):
+            found.append(f"{row['factors']}: {row['degraded']} missing, {row['rebuilt_bytes']} rebuilt")
+    [text] = said.values()
+    for state in STATES[1:]:
+        times, low, high = interval(logs_of(rows, "random-read", {"array-state": STATES[0]},
+                                            {"array-state": state}))
+        match = re.search(rf"healthy has {NUMBER} times the operations a second of {re.escape(state)} "
+                          rf"\(95 % interval {NUMBER} to {NUMBER}, 4 seeds\)(?:;|\.)", text)
+        if not match or not all(map(close, match.groups(), (times, low, high))):
+            found.append(f"{state}: {times:.3f} times, {low:.3f} to {high:.3f}, is not in: {text}")
+    return found
+
+
+def test_an_array_that_failed_is_told_beside_the_healthy_one(
+    table: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: a state that the lab is not told, a member that is forgotten, one state for another."""
+    loaded = stated()
+    said = answer.sentences(loaded, "operations")
+    assert list(said) == ["random-read"] and not wrong_of_states(rows_of(table(loaded)), said)
+    for told in (lambda self: {}, lambda self: {self.kind: list(self.members[:1])},
+                 lambda self: {"failed": list(self.members)}):
+        expanded.cache_clear()
+        monkeypatch.setattr(arraywords.State, "told", told)
+        loaded = stated()
+        assert wrong_of_states(rows_of(table(loaded)), answer.sentences(loaded, "operations"))
+    expanded.cache_clear()
