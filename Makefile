@@ -69,7 +69,7 @@ install-module: module ## the module alone
 uninstall: ## remove what `make install` installed, but for the module
 	tools/packaging/install uninstall
 
-deb: ## Debian packages, in build/deb: dm-david and dm-david-dkms; needs debhelper, dh-dkms, lintian
+deb: ## Debian packages, in build/deb: dm-david, dm-david-lab and dm-david-dkms; needs debhelper, dh-dkms, lintian
 	tools/packaging/deb
 
 dist: ## the release tarball, build/dist/dm-david-VERSION.tar.xz: the same bytes each time
@@ -77,6 +77,9 @@ dist: ## the release tarball, build/dist/dm-david-VERSION.tar.xz: the same bytes
 
 packages-test: ## the packages installed, booted twice, upgraded, purged in clean Debian 12 and 13; root; 45 minutes
 	tests/system/packages/run $(if $(SUITE),--suite $(SUITE))
+
+packages-lab-test: ## tarball, `make deb`, `apt install`, `david bench` in bare Debian 12 and 13, without git; root; half an hour
+	tests/system/packages/lab $(if $(SUITE),--suite $(SUITE))
 
 bare-test: ## README's two commands in bare roots of Debian 12 and 13, nothing cached; root; hours
 	tests/system/bare $(if $(SUITE),--suite $(SUITE))
@@ -385,7 +388,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test demo check bench validate worth goals physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
+.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth goals physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: attack attack-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

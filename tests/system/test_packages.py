@@ -20,6 +20,7 @@ import manpages
 from davidlib import util
 from davidlib.disk import dm, modulehelp, stats
 from davidlib.filesystems import FILE_SYSTEMS
+from davidlib.lab import needs
 
 TREE = Path(__file__).resolve().parents[2]
 INSTALL = TREE / "tools/packaging/install"
@@ -40,11 +41,22 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(scope="module")
+def without_labs(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without the package of the labs."""
+    made = tmp_path_factory.mktemp("tools") / "root"
+    shutil.copytree(root, made, symlinks=True)
+    assert install("uninstall", made, PARTS="lab").returncode == 0
+    return made
+
+
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: Path, tmp_path: Path) -> None:
+def test_the_installed_david_finds_all_its_parts_without_the_source_tree(
+        without_labs: Path, tmp_path: Path) -> None:
+    root = without_labs
     david = root / "usr/bin/david"
     assert run(david, "--version").stdout == f"david {(TREE / 'tools/version').read_text()}"
     for words in (["env", "PYTHONSAFEPATH=1"], ["python3", "-I"]):
@@ -67,8 +79,10 @@ def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: P
     subprocess.run(["/sbin/mke2fs", "-q", "-t", "ext4", image], check=True)
     assert run(david, "classify", "--summary", str(image)).returncode == 0
     image.unlink()
-    assert run(david, "lab", "run", "--", "true").stderr == \
-        "david: the labs need dm-david's source tree; they are not installed\n"
+    for command, status in (("lab", 125), ("bench", 1), ("report", 1)):
+        done = run(david, command, "--help")
+        assert done.stderr == f"david {command}: the labs are not installed: apt-get install dm-david-lab\n"
+        assert done.returncode == status
     installed = [path.read_text(errors="replace") for path in (root / "usr/share/dm-david").rglob("*.py")]
     assert len(installed) > 15
     # A tree in /src is not named by /usr/src.
@@ -76,10 +90,77 @@ def test_the_installed_david_finds_all_its_parts_without_the_source_tree(root: P
     assert not [text for text in installed if named.search(text)]
 
 
-def test_disks_and_drives_need_nothing_of_the_labs(root: Path) -> None:
-    """Whatever is imported is installed, and labs need the source tree."""
-    installed = {path.name for path in (root / "usr/share/dm-david/davidlib").iterdir()}
-    assert {"disk", "drive", "util.py"} <= installed and "lab" not in installed
+def test_disks_and_drives_need_nothing_of_the_labs(without_labs: Path) -> None:
+    """Whatever is imported is installed."""
+    installed = {path.name for path in (without_labs / "usr/share/dm-david/tools/davidlib").iterdir()}
+    assert {"disk", "drive", "util.py"} <= installed and not {"lab", "bench"} & installed
+    assert not (without_labs / "usr/share/dm-david/dm-david").exists()
+
+
+def listed(david: Path, question: Path) -> list[str]:
+    """The runs of a question, by the ids that have digests of all that decides their figures."""
+    done = run(david, "bench", "--list", "--output", question.with_suffix(".result"), question)
+    assert done.returncode == 0, done.stderr
+    return re.findall(r"^\S*\b[0-9a-f]{12}\b.*", done.stdout, re.MULTILINE)
+
+
+def test_runs_of_the_installed_david_have_the_ids_of_the_trees(root: Path, tmp_path: Path) -> None:
+    """So its model, module, labs and programs have the same sources. Planted: one is another, one is gone."""
+    david, question = root / "usr/bin/david", tmp_path / "q.toml"
+    question.write_text(run(david, "bench", "--example").stdout)
+    there = listed(TREE / "tools/david", question)
+    assert len(there) == 6 and listed(david, question) == there
+    copy = tmp_path / "copy"
+    shutil.copytree(root, copy, symlinks=True)
+    share = copy / "usr/share/dm-david"
+    text = (share / "model/drive/seek.c").read_text()
+    (share / "model/drive/seek.c").write_text(text.replace("0", "1"))
+    assert not set(listed(copy / "usr/bin/david", question)) & set(there)
+    (share / "model/drive/seek.c").write_text(text)
+    (share / "tools/davidlib/lab/guest/main").unlink()
+    assert not set(listed(copy / "usr/bin/david", question)) & set(there)
+    program = "from davidlib.bench import parts; print([*map(parts.program, parts.build.DIRECTORIES)])"
+    asked = [run("env", f"PYTHONPATH={top}/tools", "python3", "-c", program)
+             for top in (TREE, root / "usr/share/dm-david", share)]
+    assert asked[0].stdout and asked[0].stdout == asked[1].stdout == asked[2].stdout, asked[1].stderr
+
+
+def test_what_is_installed_is_built_in_the_cache_and_said_to_labs(root: Path, tmp_path: Path) -> None:
+    """Whoever may write to /usr/share leaves nothing there."""
+    tools = root / "usr/share/dm-david/tools"
+    ask = "from davidlib import util; from davidlib.lab import lab; " \
+        "said = lab.environment(lab.Lab(['true'], sealed=True)); " \
+        "print(util.BUILD, said['DAVID_BUILD'], said['DAVID_PREFIX'], util.PROFILES)"
+    done = run("env", f"XDG_CACHE_HOME={tmp_path}", f"PYTHONPATH={tools}", "python3", "-c", ask)
+    build, told, prefix, profiles = done.stdout.split()
+    assert build == told and Path(build).parent == tmp_path / "dm-david/build"
+    assert (prefix, profiles) == (str(root / "usr"), str(root / "usr/share/dm-david/profiles"))
+
+
+def test_what_labs_need_and_is_missing_is_one_line_and_recommended(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    control = (TREE / "tools/packaging/debian/control").read_text()
+    package = control[control.index("Package: dm-david-lab"):]
+    field = re.search(r"^Recommends:((?:.*\n )*.*)", package, re.MULTILINE)
+    recommended = {word.split("|")[0].strip() for word in field[1].split(",")}
+    needed = {**needs.MACHINE, **needs.MODULE, **needs.KERNEL}
+    mkfs = {system.package for name, system in FILE_SYSTEMS.items() if name in ("ext4", "xfs", "btrfs")}
+    assert recommended == {*needed, needs.PYTHON, "fio", *mkfs}
+    setup = (TREE / "tools/setup").read_text()
+    set_up = set(setup[setup.index("packages=("): setup.index("\n)")].split()) | {"busybox-static"}
+    assert recommended <= set_up
+    monkeypatch.setattr(needs, "ROOT", tmp_path)
+    monkeypatch.setattr(needs, "SBIN", ())
+    monkeypatch.setattr(needs, "KERNELS", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert needs.of_labs() == [*needed]
+    said = "^bench needs what is not installed here, .*bc, .*xz-utils.*: run `tools/setup"
+    with pytest.raises(util.UserError, match=said):
+        needs.check("bench", needs.of_labs())
+    needs.check("bench", [])
+    (tmp_path / "uml-1-2").mkdir()
+    (tmp_path / "uml-1-2/built").touch()
+    assert needs.of_labs() == [*needs.MACHINE, *needs.MODULE]
 
 
 def test_the_unit_of_a_disk_is_sound_and_calls_what_is_installed(root: Path) -> None:

@@ -117,7 +117,7 @@ def test_as_pip_installs_it_it_finds_david_sim_in_path_or_says_so(tmp_path: Path
     done = asked("-c", ASKS, where=place)
     assert "dm" in done.stderr and "there is no david-sim in PATH: pip installs none" in done.stderr
     done = asked("-c", "import dm_david; dm_david.bench('q.toml')", where=place)
-    assert "bench: the labs need dm-david's source tree" in done.stderr
+    assert "bench: the labs are not installed: apt-get install dm-david-lab" in done.stderr
 
 
 @pytest.mark.seldom
@@ -185,17 +185,19 @@ def test_as_installed_it_finds_the_rest_below_the_same_prefix(tmp_path: Path) ->
     listed = subprocess.run([TREE / "tools/packaging/install", "list"], capture_output=True, text=True,
                             env=environment).stdout.split()  # fmt: skip
     module = "/usr/lib/python3/dist-packages/dm_david/"
-    assert f"{module}__init__.py" in listed and "/usr/share/dm-david/figures.toml" in listed
+    assert f"{module}__init__.py" in listed and "/usr/share/dm-david/docs/figures.toml" in listed
     for name in listed:
         share = "/usr/share/dm-david/"
-        for head, source in ((module, "tools/dm_david/"), (f"{share}davidlib/", "tools/davidlib/"),
+        for head, source in ((module, "tools/dm_david/"), (f"{share}tools/davidlib/", "tools/davidlib/"),
                              (f"{share}profiles/", "profiles/")):  # fmt: skip
             if name.startswith(head):
                 to = tmp_path / name[1:]
                 to.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(TREE / source / name.removeprefix(head), to)
-    shutil.copy(TREE / "tools/version", tmp_path / "usr/share/dm-david/version")
-    shutil.copy(TREE / "docs/figures.toml", tmp_path / "usr/share/dm-david/figures.toml")
+    for name in ("tools/version", "docs/figures.toml"):
+        (tmp_path / "usr/share/dm-david" / name).parent.mkdir(exist_ok=True)
+        shutil.copy(TREE / name, tmp_path / "usr/share/dm-david" / name)
+    (tmp_path / "usr/share/dm-david/tools/installed").touch()
     (tmp_path / "usr/bin").mkdir()
     shutil.copy(build.ensure("david-sim"), tmp_path / "usr/bin/david-sim")
     assert asked("-c", ASKS, where=tmp_path / "usr/lib/python3/dist-packages").stdout == SAYS

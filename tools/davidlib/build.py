@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .util import BUILD, BY_PIP, INSTALLED, PREFIX, TREE, UserError, locked, say
+from .util import BUILD, BY_PIP, INSTALLED, PREFIX, TREE, UserError, locked, say, to_get
 
 # By program: where its makefile is, and where it is installed.
 DIRECTORIES = {
@@ -41,7 +41,7 @@ def ensure(name: str) -> Path:
     if program.exists() and not os.access(BUILD, os.W_OK):
         return program
     if not shutil.which("make") or not shutil.which("cc"):
-        raise UserError(f"{name} needs make and a C compiler to be built; run tools/setup packages")
+        raise UserError(f"{name} needs make and a C compiler to be built; {to_get('make', 'gcc')}")
     # Beside the sources not by another path than `make`: what depends on what is noted by path.
     place = [] if BUILD == TREE / "build" else [f"BUILD_TOP={BUILD}"]
     make = ["make", "-s", "-C", str(TREE / DIRECTORIES[name]), *place]

@@ -14,15 +14,20 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[1]
 TREE = TOOLS.parent
-# `make install` lays out TOOLS as PREFIX/share/dm-david, with the profiles in it and nothing that builds.
-# pip has davidlib beside other packages, and what it reads within it; programs are in PATH (pyproject.toml).
+# `make install` lays out a part of the tree as PREFIX/share/dm-david, with a file that says so: programs are
+# not built there. pip has davidlib beside other packages, and what it reads within it; programs are in PATH
+# (pyproject.toml).
 OF_PIP = TOOLS / "davidlib" / "_profiles"
 BY_PIP = OF_PIP.is_dir()
-INSTALLED = BY_PIP or (TOOLS / "profiles").is_dir()
-PREFIX = TOOLS.parents[1]
-PROFILES = OF_PIP if BY_PIP else (TOOLS if INSTALLED else TREE) / "profiles"
+INSTALLED = BY_PIP or (TOOLS / "installed").is_file()
+# A lab may have the tree elsewhere, where nothing is below it.
+PREFIX_WORD = "DAVID_PREFIX"
+PREFIX = Path(os.environ[PREFIX_WORD]) if PREFIX_WORD in os.environ else TREE.parents[1]
+# Labs, and what works by them, need the sources of module and programs: a package of its own.
+HAS_LABS = not BY_PIP and (TREE / "dm-david" / "Kbuild").is_file()
+PROFILES = OF_PIP if BY_PIP else TREE / "profiles"
 # The table of all figures: their units, and what they mean.
-FIGURES = (OF_PIP.with_name("_figures") if BY_PIP else TOOLS if INSTALLED else TREE / "docs") / "figures.toml"
+FIGURES = (OF_PIP.with_name("_figures") if BY_PIP else TREE / "docs") / "figures.toml"
 VERSION = importlib.metadata.version("dm-david") if BY_PIP else (TOOLS / "version").read_text().strip()
 # How the user calls this program, for help and messages.
 DAVID = "david" if INSTALLED else "tools/david"
@@ -32,12 +37,12 @@ KERNELS = CACHE / "kernels"
 
 
 def build_directory(tree: Path, environment: Mapping[str, str]) -> Path:
-    """Where what is built goes: beside the sources; of a tree that belongs to others, or is read-only, to the
-    cache. In a lab nothing is built: there it is where the host has it."""
+    """Where what is built goes: beside the sources; of a tree that is installed, belongs to others, or is
+    read-only, to the cache. In a lab nothing is built: there it is where the host has it."""
     ours = tree / "build"
     if BUILD_WORD in environment:
         return Path(environment[BUILD_WORD])
-    if "DAVID_LAB" in environment or os.access(ours if ours.exists() else tree, os.W_OK):
+    if not INSTALLED and ("DAVID_LAB" in environment or os.access(ours if ours.exists() else tree, os.W_OK)):
         return ours
     return CACHE / "build" / hashlib.sha256(os.fsencode(tree)).hexdigest()[:10]
 
@@ -73,6 +78,11 @@ def ended_status(error: KeyboardInterrupt) -> int:
 
 class UserError(Exception):
     """Something the user can put right; the message says what and how."""
+
+
+def to_get(*packages: str) -> str:
+    """What brings these packages: for errors."""
+    return f"apt-get install {' '.join(packages)}" if INSTALLED else "run `tools/setup packages`"
 
 
 def reason_of(error: Exception) -> str:

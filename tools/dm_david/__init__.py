@@ -12,7 +12,8 @@ name says nothing else. What goes wrong is an Error with the text that the comma
 and is not to be believed is said by `believable`, never by an exception.
 
 Disk, Array and Pool need root, the module and dmsetup. Profile and simulate() need david-sim: of the source
-tree, of the installed package, or in PATH. Lab and bench() need dm-david's source tree.
+tree, of the installed package, or in PATH. Lab and bench() need the package dm-david-lab,
+or the source tree.
 """
 
 from __future__ import annotations

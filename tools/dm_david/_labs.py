@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Lab machines, and questions that are answered in them. Both need dm-david's source tree."""
+"""Lab machines, and questions that are answered in them. Both need the package dm-david-lab, or the
+source tree."""
 
 from __future__ import annotations
 
@@ -11,12 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from davidlib.util import INSTALLED, MISSED, NOT_BELIEVABLE, TOOLS, UserError
+from davidlib.util import HAS_LABS, MISSED, NOT_BELIEVABLE, TOOLS, UserError
 
 
 def _need_tree(what: str) -> None:
-    if INSTALLED:
-        raise UserError(f"{what}: the labs need dm-david's source tree; put its tools/ into PYTHONPATH")
+    if not HAS_LABS:
+        raise UserError(
+            f"{what}: the labs are not installed: apt-get install dm-david-lab; or put tools/ of dm-david's "
+            "source tree into PYTHONPATH"
+        )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ def find_davidlib() -> None:
     here = Path(__file__).resolve()
     places = [
         here.parents[1] / "davidlib",
-        *(above / "share" / "dm-david" / "davidlib" for above in here.parents),
+        *(above / "share" / "dm-david" / "tools" / "davidlib" for above in here.parents),
     ]
     for place in places:
         if (place / "__init__.py").is_file():

@@ -1,23 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The modules of davidlib that the installed david needs, one file a line.
+"""The files of the tree that the installed david needs below PREFIX/share/dm-david: each one's mode and path.
 
-All that its commands import is needed, but for the commands of labs, which need the source tree.
+    modules.py tools    the modules of davidlib that all commands import but those of labs
+    modules.py lab      what labs need besides: the rest of davidlib, the sources of module and programs
 """
 
 from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # who installs may be root
 
-from davidlib.source import LIBRARY, imported  # noqa: E402
-from davidlib.util import TOOLS  # noqa: E402
+from davidlib.source import LIBRARY, imported, tracked  # noqa: E402
+from davidlib.util import TOOLS, TREE  # noqa: E402
 
-NOT_INSTALLED = ("lab.cli", "paper.cli")
+# Of programs, the sources: a run's id has their digests.
+PROGRAMS = ("sim", "store", "classify", "trace", "compile", "replay", "calls", "common")
+SOURCES = ("dm-david/", "model/", "classifier/", *(f"tools/{room}/" for room in PROGRAMS))
+SUFFIXES = (".c", ".h", ".S", ".lds", ".sh", ".txt", "")  # without one: Makefile, Kbuild
+BESIDE = ("Makefile", "tools/program.mk", "tools/setup", "tools/setup-bench.txt", "tools/setup-python.txt",
+          "tools/setup-lint.txt")
 
 
 def commands() -> list[str]:
@@ -26,23 +33,31 @@ def commands() -> list[str]:
     assert spec
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
-    return [name for name in module.COMMANDS if name not in NOT_INSTALLED]
+    return [name for name in module.COMMANDS if not name.startswith(module.OF_LABS)]
 
 
-def needed() -> set[Path]:
+def of_tools() -> set[Path]:
     todo = {LIBRARY / "util.py", *(LIBRARY / f"{name.replace('.', '/')}.py" for name in commands())}
-    seen: set[Path] = set()
+    seen: set[Path] = {LIBRARY / "__init__.py"}
     while todo:
         path = todo.pop()
         seen |= {path, path.with_name("__init__.py")}
         todo |= imported(path) - seen
-    return seen
+    return {path.relative_to(TREE) for path in seen}
 
 
-def main() -> None:
-    for path in sorted({LIBRARY / "__init__.py"} | needed()):
-        print(path.relative_to(LIBRARY))
+def of_labs() -> set[Path]:
+    files = [path for path in tracked(TREE) if path.suffix != ".md"]
+    sources = {path for path in files if path.suffix in SUFFIXES and str(path).startswith(SOURCES)}
+    library = {path for path in files if path.is_relative_to(LIBRARY.relative_to(TREE))}
+    return (sources | library | {Path(name) for name in BESIDE}) - of_tools()
+
+
+def main() -> int:
+    for path in sorted({"tools": of_tools, "lab": of_labs}[sys.argv[1]]()):
+        print(755 if os.access(TREE / path, os.X_OK) else 644, path)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

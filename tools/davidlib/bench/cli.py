@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .. import build
 from ..command import Commands
+from ..lab import needs
 from ..sizes import format_size
 from ..util import DAVID, UserError, end_like_interrupted, say
 from ..workload.kinds import KINDS, Bytes
@@ -89,6 +90,8 @@ def bench(args: argparse.Namespace) -> int:
     end_like_interrupted()
     found, text = read_spec(args)
     results = Results(output_of(args))
+    if not args.list:
+        needs.check("bench", precheck.missing(found))
     precheck.check(found)
     most = 1 if found.where == "here" else loop.cpus()
     memory = precheck.memory(found, args.workers or most)

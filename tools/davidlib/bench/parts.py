@@ -32,7 +32,7 @@ from .. import build, source
 from ..drive import files as profiles
 from ..lab import identity
 from ..lab.lab import FRESH, KERNELS_OWN, below
-from ..util import TREE, UserError
+from ..util import TREE, UserError, to_get
 from ..workload.kinds import KINDS, files_of
 from . import kernelwords, localhost
 from .dimensions import KERNEL
@@ -88,7 +88,7 @@ def program(name: str) -> dict[str, str]:
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"{done.stderr.rstrip()}\nthe sources of {name} cannot be listed; "
-                        "run tools/setup packages")
+                        f"{to_get('make')}")
     found = source.closure(Path(line).resolve() for line in done.stdout.split())
     return _said([top / "Makefile", TREE / "tools" / "program.mk", *found], TREE)
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from .. import build, filesystems
 from ..disk import md, plan
 from ..drive import profileword
+from ..lab import needs
 from ..sizes import SECTOR, format_both, format_size, parse_size
+from ..util import to_get
 from ..workload import fiojob
 from . import mountoptions
 from .arraywords import Array
@@ -85,8 +87,8 @@ def _fio(spec: Spec) -> None:
     jobs = {work.of_seed(spec.seeds[0])["job"]: work.number for work in spec.workloads if work.kind == "fio"}
     for job, number in jobs.items():
         if not shutil.which("fio"):
-            raise spec.source.wrong("workload", number, "kind", "kind = 'fio': fio is not installed here; "
-                                    "run tools/setup bench")
+            raise spec.source.wrong("workload", number, "kind", "kind = 'fio': fio is not installed here: "
+                                    f"{to_get('fio')}")
         with _as_file(fiojob.text("/tmp", job, spec.seeds[0]), ".fio") as name:
             done = _run("fio", "--parse-only", name)
         if done.returncode:
@@ -152,6 +154,17 @@ def memory(spec: Spec, workers: int) -> list[str]:
     found = [f"of memory, each lab has {spec.memory}, and {workers} at a time {format_size(whole)}"]
     found += [_parity(spec, array) for array in arrays if array.level in md.WITH_PARITY]
     return found + list(dict.fromkeys(_mkfs_stores(spec)))
+
+
+def missing(spec: Spec) -> list[str]:
+    """Debian's packages that the runs need, and that are not installed here."""
+    systems = (system.type for system in spec.file_systems if system.type != NO_FILE_SYSTEM)
+    used = [filesystems.FILE_SYSTEMS[name] for name in systems]
+    known = {system.package: system.mkfs[0] for system in used}
+    if any(work.kind == "fio" for work in spec.workloads):
+        known["fio"] = "fio"
+    labs = [] if spec.where == "here" else needs.of_labs()
+    return [*labs, *needs.of_python(), *needs.missing(known)]
 
 
 def check(spec: Spec) -> None:

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 
+from ..lab import needs
 from ..util import CACHE, TREE, UserError
 
 LIST = TREE / "tools" / "setup-bench.txt"
@@ -23,6 +24,8 @@ def become() -> None:
     """Go on as the same command in that environment; returns there."""
     if os.environ.get(INSIDE) == str(VENV):
         return
+    if not VENV.exists():
+        needs.check("this command", needs.of_python())
     if subprocess.run([TREE / "tools" / "setup", "bench"], check=False).returncode:
         raise UserError("sweeps and reports need Dask, Altair and vl-convert; setting them up failed, see "
                         "above")

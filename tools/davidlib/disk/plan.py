@@ -19,7 +19,7 @@ from ..command import Commands
 from ..drive import profileword
 from ..filesystems import FILE_SYSTEMS
 from ..sizes import format_both, format_size, size_arg
-from ..util import UserError
+from ..util import DAVID, UserError
 
 BLOCK = 4096
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
@@ -229,7 +229,7 @@ def add_parsers(sub: Commands) -> None:
         description="Say how large the backing device must be for a disk with a file system that mkfs made "
         "by its own defaults. File data take no room, nor do constant blocks such as zeroed inode tables. "
         "RAW files, and data in what is no file system that dm-david knows, come on top.",
-        epilog="example:\n  tools/david plan --size 20TB --fs ext4 --files 1M",
+        epilog=f"example:\n  {DAVID} plan --size 20TB --fs ext4 --files 1M",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..util import CACHE, UserError, locked, say
+from ..util import CACHE, DAVID, UserError, locked, say
 
 APT = CACHE / "apt"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -107,6 +107,6 @@ def download(packages: Sequence[str], where: Path) -> list[Path]:
     got = run("apt-get", *options(), "-q", "download", *packages, cwd=where)
     debs = sorted(where.glob("*.deb"))
     if got.returncode or len(debs) < len(packages):
-        raise UserError(f"fetching {' '.join(packages)} failed; `tools/setup newest` reads Debian's lists "
-                        f"again. apt-get said:\n{got.stdout}")
+        raise UserError(f"fetching {' '.join(packages)} failed; `{DAVID} lab setup newest` reads Debian's "
+                        f"lists again. apt-get said:\n{got.stdout}")
     return debs

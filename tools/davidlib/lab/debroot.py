@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..util import UserError, say
+from ..util import UserError, say, to_get
 from . import archive
 
 ENVIRONMENT = "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8"
@@ -31,7 +31,7 @@ def make(where: Path, suite: str, include: Sequence[str] = ()) -> None:
     INCLUDE names and what that needs.
     """
     if not shutil.which("mmdebstrap"):
-        raise UserError("there is no mmdebstrap: run `tools/setup packages`")
+        raise UserError(f"there is no mmdebstrap: {to_get('mmdebstrap')}")
     release = suite.partition("-")[0]
     uri = archive.mirror()
     sources = [archive.source(name, uri) for name in dict.fromkeys((release, suite))]

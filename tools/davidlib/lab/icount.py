@@ -17,7 +17,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..util import UserError
+from ..util import UserError, to_get
 from . import host, kernels, module, vm
 from .lab import Lab, Result, Streams, below, named_paths, private_directory
 
@@ -64,12 +64,12 @@ def fill(root: Path, lab: Lab) -> None:
     shutil.copy(host.GUEST / "icount-init", root / "init")
     busybox = shutil.which("busybox")
     if not busybox:
-        raise UserError("there is no busybox: run `tools/setup packages`")
+        raise UserError(f"there is no busybox: {to_get('busybox-static')}")
     add_file(root, Path(busybox), Path("/bin/busybox"))
     for name in PROGRAMS:
         program = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
         if not program:
-            raise UserError(f"there is no {name}: run `tools/setup packages`")
+            raise UserError(f"there is no {name}: {to_get(name)}")
         add_file(root, Path(program))
     wanted = [Path(name).absolute() for name in lab.files] + named_files(lab)
     for path in wanted:

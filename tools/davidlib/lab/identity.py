@@ -19,8 +19,8 @@ HERE = Path(__file__).resolve().parent
 NONE = "none yet"
 KINDS = ("uml", "vm", "icount")
 # They fetch and build. What comes of it is named by version, configuration and patches.
-MAKERS = ("archive.py", "debroot.py", "kbuild.py", "kernels.py", "kvm.py", "module.py", "own_kernel.py",
-          "sourcetree.py", "uml_kernel.py", "venv.py")
+MAKERS = ("archive.py", "debroot.py", "kbuild.py", "kernels.py", "kvm.py", "module.py", "needs.py",
+          "own_kernel.py", "sourcetree.py", "uml_kernel.py", "venv.py")
 # What bench calls, and how make is called for the module.
 CALLED = ("cli.py", "run.py", "module.py")
 # Of the tree's Makefile, what Kbuild reads in it.

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..util import KERNELS, UserError, locked, say
+from ..util import DAVID, KERNELS, UserError, locked, say
 from . import archive, debroot
 
 # What every change is tried on, besides the newest that Debian serves.
@@ -115,7 +115,7 @@ def build_root(kernel: str) -> Path | None:
             where = archive.version(f"linux-headers-{name}")
             if not where:
                 raise UserError(f"Debian does not serve linux-headers-{name} any more: "
-                                "run `tools/setup newest`")
+                                f"run `{DAVID} lab setup newest`")
             debroot.make(root, where[1], ["gcc", "make", f"linux-headers-{name}"])
     return root
 

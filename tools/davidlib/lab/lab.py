@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..util import BUILD, BUILD_WORD, TREE, UserError
+from ..util import BUILD, BUILD_WORD, INSTALLED, PREFIX, PREFIX_WORD, TREE, UserError
 from . import own_kernel
 from .memory import machines_megabytes, parse_memory
 
@@ -164,6 +164,8 @@ def environment(lab: Lab) -> dict[str, str]:
         env["PATH"] = f"{first}:{env['PATH']}"
     if BUILD != TREE / "build":
         env[BUILD_WORD] = str(BUILD)
+    if INSTALLED:
+        env[PREFIX_WORD] = str(PREFIX)
     return env | {
         "USER": "root",
         "LOGNAME": "root",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..util import BUILD, CACHE, TREE, UserError, jobs, locked, say
-from . import debroot, kernels, own_kernel, uml_kernel
+from . import debroot, kernels, needs, own_kernel, uml_kernel
 
 SOURCES = ["Makefile", "dm-david", "model", "classifier", "tests/unit", "tests/kunit"]
 SUFFIXES = {".c", ".h", ".S", ".lds", ".sh"}
@@ -170,6 +170,7 @@ def refresh(place: Path, names: list[Path]) -> None:
 
 
 def build(place: Path, target: Target, kind: str, kernel: str, words: list[str]) -> str:
+    needs.check("the lab's module", needs.missing(needs.MODULE))
     called = own_kernel.said(kernel) if own_kernel.is_own(kernel) else kernel
     say(f"building dm-david.ko for {kind} {called}{', and running sparse' if words else ''}")
     said = kbuild(place, target, *words)

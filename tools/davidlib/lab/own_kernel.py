@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from ..util import CACHE, KERNELS, UserError, locked, say
+from ..util import CACHE, KERNELS, UserError, locked, say, to_get
 from . import kbuild, kernels, sourcetree, uml_kernel
 
 ABOUT = "own.json"
@@ -209,7 +209,7 @@ def _compiler() -> str:
         said = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
         return said.splitlines()[0]
     except FileNotFoundError:
-        raise UserError("there is no gcc: run `tools/setup packages`") from None
+        raise UserError(f"there is no gcc: {to_get('gcc')}") from None
 
 
 def _configure(kind: kbuild.Kind, work: Path, out: IO[str], fragments: list[Path],

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..util import UserError
+from ..util import UserError, to_get
 
 # What a build leaves in a tree without git.
 BUILT = re.compile(r"(\.(o|a|ko|mod|cmd|order|symvers|dtb|gcno|su|d|tmp)|\.mod\.c|\.lex\.c|\.tab\.[ch])$"
@@ -195,7 +195,7 @@ def apply(patch: Path, where: Path) -> str:
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     except FileNotFoundError:
-        raise UserError("there is no patch: run `tools/setup packages`") from None
+        raise UserError(f"there is no patch: {to_get('patch')}") from None
     if not done.returncode:
         return ""
     at, file = "", ""

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from ..util import UserError
-from . import host, kernels, module, own_kernel, terminal, uml_kernel
+from . import host, kernels, module, needs, own_kernel, terminal, uml_kernel
 from .lab import Lab, Result, Streams, private_directory
 
 # CONFIG_NR_CPUS in uml-smp.config
@@ -31,6 +31,7 @@ BEGIN = "/proc/time_travel_begin"
 
 def run(lab: Lab, streams: Streams) -> Result:
     check(lab)
+    needs.check("the uml lab", needs.missing(needs.MACHINE))
     tree = uml_kernel.ensure(lab.kernel, lab.debug)
     modules = module.ensure("uml", lab.kernel, lab.debug) if lab.load_module else []
     with private_directory() as private:

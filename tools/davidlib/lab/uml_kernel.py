@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from ..util import KERNELS, UserError, locked, say
-from . import archive, kbuild
+from . import archive, kbuild, needs
 
 HERE = Path(__file__).resolve().parent
 FRAGMENTS = [HERE / "uml.config"]
@@ -91,6 +91,7 @@ def ensure(kernel: str, debug: bool = False) -> Path:
 
 
 def build(kernel: str, where: Path, debug: bool) -> None:
+    needs.check("the uml lab", needs.missing(needs.MACHINE, needs.MODULE, needs.KERNEL))
     start = time.monotonic()
     say(f"building the uml kernel from linux-source-{kernel}, once; "
         f"this usually takes about {18 if debug else 6} minutes on 2 cores ({where})")

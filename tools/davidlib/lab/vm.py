@@ -12,7 +12,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from ..util import UserError
+from ..util import UserError, to_get
 from . import host, kernels, kvm, module, venv
 from .lab import Lab, Result, Streams, private_directory, rw_paths
 
@@ -95,4 +95,4 @@ def qemu_version() -> str:
     try:
         return subprocess.run([QEMU, "--version"], check=True, capture_output=True, text=True).stdout
     except FileNotFoundError:
-        raise UserError(f"the vm lab needs {QEMU}: run `tools/setup packages`") from None
+        raise UserError(f"the vm lab needs {QEMU}: {to_get('qemu-system-x86')}") from None

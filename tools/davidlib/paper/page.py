@@ -11,6 +11,7 @@ from typing import Any
 
 from ..report import forms, origin, page
 from ..report.charts import Drawing
+from ..util import DAVID
 from . import criteria, measured, sections
 from .measured import Runs
 from .sections import Section, Table
@@ -40,7 +41,7 @@ def aims(runs: Runs) -> Table:
 
 
 def command(quick: bool) -> str:
-    return "tools/david bench paper" + (" --quick" if quick else "")
+    return f"{DAVID} bench paper" + (" --quick" if quick else "")
 
 
 def html(quick: bool, runs: Runs, environment: dict[str, Any]) -> str:

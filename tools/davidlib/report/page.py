@@ -12,6 +12,7 @@ from typing import Any
 from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from ..bench.results import reached
+from ..util import DAVID
 from . import answer, factors, figures, origin, plots, script, theme, thresholds, trust, why
 from .charts import Drawing
 
@@ -182,7 +183,7 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         f"{'. '.join(map(escape, answer.reach(runs)))}.</p>"
         f"{_why(runs, metric)}{places}<h2>Runs</h2>{_runs(runs)}"
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
-        "<h2>Again</h2><p>With this in a file SPEC.toml, <code>tools/david bench SPEC.toml</code> does the "
+        f"<h2>Again</h2><p>With this in a file SPEC.toml, <code>{DAVID} bench SPEC.toml</code> does the "
         f"same.</p><pre>{escape(spec)}</pre>{origin_of(runs)}"
         f"<h2>Environment</h2>{environment_of(environment)}", drawings,
     )
