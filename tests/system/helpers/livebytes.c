@@ -10,11 +10,11 @@
 
 #define LARGE	16000000
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t nr, size_t size);
-void *__libc_realloc(void *block, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void __libc_free(void *block);
+typeof(malloc) __libc_malloc;
+typeof(calloc) __libc_calloc;
+typeof(realloc) __libc_realloc;
+typeof(memalign) __libc_memalign;
+typeof(free) __libc_free;
 
 static size_t live, most;
 

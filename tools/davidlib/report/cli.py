@@ -61,10 +61,10 @@ def compared(args: argparse.Namespace) -> int:
     for line in (*changes, *compare.alone(old, new)):
         print(line)
     print(f"between them: {'; '.join(compare.between(old, new))}")
-    before, after = (trust.grades(runs, metric) for runs in (old, new))
-    for which, told in (("", [one for one in after if one in before]),
-                        ("the old result: ", [one for one in before if one not in after]),
-                        ("the new result: ", [one for one in after if one not in before])):
+    grades, latest = (trust.grades(runs, metric) for runs in (old, new))
+    for which, told in (("", [one for one in latest if one in grades]),
+                        ("the old result: ", [one for one in grades if one not in latest]),
+                        ("the new result: ", [one for one in latest if one not in grades])):
         for line in told:
             print(f"  {which}{line}")
     believable = True
