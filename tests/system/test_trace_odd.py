@@ -129,6 +129,30 @@ def test_a_descriptor_stands_where_it_stood_at_the_start(tmp_path: Path) -> None
     assert (again / "out").stat().st_size == 159 and run["same"] == run["made"]
 
 
+BOTH = """\
+import os
+for fd in (1, 2, 1, 9, 2):
+    os.write(fd, bytes(10))
+assert os.lseek(2, 0, os.SEEK_CUR) == 50
+"""
+
+
+def test_descriptors_that_a_shell_has_made_of_one_have_one_offset(oddcalls: Path, tmp_path: Path) -> None:
+    """oddcalls says whether programs can be traced here."""
+    traced(tmp_path, oddcalls, "append")
+    shell = f"exec >out 2>&1 9>&1; exec {DAVID} trace record -o ../b.db --share-disk -- \"$@\""
+    words = ["sh", "-c", shell, "sh", sys.executable, "-c", BOTH]
+    subprocess.run(words, cwd=tmp_path / "work", check=True, timeout=120)
+    database = sqlite3.connect(tmp_path / "b.db")
+    written = "SELECT a0, offset FROM call WHERE name = 'write' AND result = 10 ORDER BY id"
+    assert database.execute(written).fetchall() == [(1, 0), (2, 10), (1, 20), (9, 30), (2, 40)]
+    names = "SELECT count(*) FROM ofd JOIN text t ON t.id = ofd.name WHERE t.text LIKE '%/out'"
+    assert database.execute(names).fetchall() == [(1,)]
+    (tmp_path / "b.db").rename(tmp_path / "t.db")
+    again, run = replayed(tmp_path, tmp_path / "work")
+    assert (again / "out").stat().st_size == 50 and run["same"] == run["made"]
+
+
 SCRIPT = """
 test -e new/file || echo absent; read line
 cat new/file

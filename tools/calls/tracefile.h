@@ -63,7 +63,10 @@ enum tracefile_type {
 	TRACEFILE_EXIT,
 	/* tid is there at the start; nr: its process; args: parent, uid; CWD, PATH. */
 	TRACEFILE_TASK,
-	/* A descriptor at the start: tid, nr; args: flags, offset; PATH, ATTR. */
+	/*
+	 * A descriptor at the start: tid, nr; args: flags, offset, then one more than another
+	 * descriptor of the same description, and whose that is (0: none is known); PATH, ATTR.
+	 */
 	TRACEFILE_FD,
 	/* The last record, what was counted: blobs TEXT. */
 	TRACEFILE_BALANCE,

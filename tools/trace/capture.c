@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,9 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/map.h"
+#include "../common/vec.h"
+
 #define ARGV_MAX 64 /* strings */
 #define ARGV_BYTES 4096
 #define IOVECS_MAX 1024 /* UIO_MAXIOV */
+#define SAME_TRIED 64 /* descriptors that may be of one description */
 #define NAME_LONG (PATH_MAX - 64) /* from there on */
 
 static u64 ns_of_timespec(struct timespec t)
@@ -671,13 +676,45 @@ static void state_add_link(struct tracefile_writer *w, enum tracefile_kind kind,
 		tracefile_add(w, kind, target, n);
 }
 
-static void state_add_attr(struct tracefile_writer *w, const char *path)
-{
-	struct tracefile_attr attr;
+struct met { /* a descriptor that was told of */
+	pid_t tid;
+	int fd;
+	u32 next; /* 1 + the place of another that may be of the same description */
+};
 
-	if (!capture_attr(path, &attr))
-		return;
-	tracefile_add(w, TRACEFILE_ATTR, &attr, sizeof(attr));
+/*
+ * A descriptor that was told of before, and is of the same open file description: a shell's
+ * `>out 2>&1`, what a process has inherited. They have one offset. NULL: none, or the kernel does
+ * not say (without CONFIG_KCMP). What a device does has no offset: there are many of those.
+ */
+static const struct met *same_description(pid_t tid, int fd, const struct tracefile_attr *attr,
+					  const struct tracefile_record *r)
+{
+	static struct map first;
+	static struct met *met;
+	static u64 room;
+	static u32 count;
+	u64 key = hash_u64(hash_u64(attr->ino) ^ attr->dev) ^ hash_u64(r->args[1]) ^ r->args[0];
+	u64 *place = map_at(&first, key & ~(u64)O_CLOEXEC);
+	const struct met *found = NULL;
+	unsigned int tries = 0;
+	u32 at;
+
+	if (S_ISCHR(attr->mode) || S_ISBLK(attr->mode) || r->flags & TRACEFILE_LOOKED)
+		return NULL;
+	for (at = *place; at && !found && tries++ < SAME_TRIED; at = met[at - 1].next) {
+		const struct met *other = &met[at - 1];
+
+		if ((other->tid != tid || other->fd != fd) &&
+		    !syscall(SYS_kcmp, tid, other->tid, KCMP_FILE, fd, other->fd))
+			found = other;
+	}
+	if (found)
+		return found;
+	met = vec_reserve(met, &room, count + 1ull, sizeof(*met));
+	met[count++] = (struct met){ tid, fd, *place };
+	*place = count;
+	return NULL;
 }
 
 static void state_add_fd(struct tracefile_writer *w, pid_t tid, int fd, u64 now, u16 flags)
@@ -690,15 +727,25 @@ static void state_add_fd(struct tracefile_writer *w, pid_t tid, int fd, u64 now,
 		.entry = now,
 		.exit = now,
 	};
+	struct tracefile_attr attr;
+	const struct met *same;
 	char path[64], info[64];
+	bool known;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, fd);
 	snprintf(info, sizeof(info), "/proc/%d/fdinfo/%d", tid, fd);
 	record.args[0] = capture_number(info, "flags:", 8);
 	record.args[1] = capture_number(info, "pos:", 10);
+	known = capture_attr(path, &attr);
+	same = known ? same_description(tid, fd, &attr, &record) : NULL;
+	if (same) {
+		record.args[2] = same->fd + 1;
+		record.args[3] = same->tid;
+	}
 	tracefile_begin(w, &record);
 	state_add_link(w, TRACEFILE_PATH, path);
-	state_add_attr(w, path);
+	if (known)
+		tracefile_add(w, TRACEFILE_ATTR, &attr, sizeof(attr));
 	tracefile_end(w);
 }
 

@@ -3,6 +3,8 @@
  * What a task has when it begins to be traced, or when it is looked at again: its directory, its
  * program, its descriptors.
  */
+#include <fcntl.h>
+
 #include "finish.h"
 
 /* Where a process was at the start: relative paths begin there. */
@@ -46,6 +48,17 @@ void finish_task(struct finisher *f, const struct tracefile_record *r)
 		thread->process->command = db_text(&f->db, blob, length);
 }
 
+/* Another descriptor of the same open file description has been told of; NULL: none. */
+static struct ofd *described(struct world *w, const struct tracefile_record *r,
+			     const struct tracefile_attr *attr)
+{
+	struct thread *other = r->args[2] ? world_living(w, r->args[3]) : NULL;
+	struct ofd *ofd = other ? world_ofd(other, r->args[2] - 1) : NULL;
+
+	/* Calls that are under way may have changed it since. */
+	return ofd && attr && ofd->file && ofd->file == world_find(w, attr) ? ofd : NULL;
+}
+
 void finish_fd(struct finisher *f, const struct tracefile_record *r)
 {
 	struct world *w = &f->world;
@@ -58,6 +71,12 @@ void finish_fd(struct finisher *f, const struct tracefile_record *r)
 
 	if (r->flags & TRACEFILE_AGAIN && attr && world_confirm(w, thread, r->nr, attr)) {
 		world_ofd(thread, r->nr)->position = r->args[1];
+		return;
+	}
+	ofd = described(w, r, attr);
+	if (ofd) {
+		world_share(thread, r->nr, ofd);
+		world_cloexec(thread, r->nr, r->args[0] & O_CLOEXEC);
 		return;
 	}
 	ofd = world_open(w, thread, r->nr, r->args[0]);
