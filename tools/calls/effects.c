@@ -1043,9 +1043,47 @@ static void effect_of_data(struct world *w, struct about *a)
 	}
 }
 
+/* Some ioctls make a descriptor: by their numbers, as the kernel's headers have them. */
+static bool ioctl_opens(const struct about *a, u64 *flags)
+{
+	switch ((u32)arg(a, 1)) {
+	case 0x5441: /* TIOCGPTPEER: a terminal's other side */
+		*flags = arg(a, 2);
+		return true;
+	case 0xb701: /* NS_GET_USERNS */
+	case 0xb702: /* NS_GET_PARENT */
+	case 0xae01: /* KVM_CREATE_VM */
+	case 0xae41: /* KVM_CREATE_VCPU */
+	case 0xff01 ... 0xff0a: /* PIDFD_GET_..._NAMESPACE */
+	case 0x894c: /* SIOCGSKNS */
+		*flags = O_RDWR | O_CLOEXEC;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void controlled(struct world *w, struct about *a)
+{
+	u64 flags;
+
+	about_ofd(w, a, 0);
+	if (result(a) < 0 || !ioctl_opens(a, &flags))
+		return;
+	a->ofd = world_open(w, a->thread, result(a), flags);
+	if (!a->ofd)
+		return;
+	a->ofd->file = world_new_file(w, NULL);
+	a->ofd->file->mode = S_IFCHR;
+	a->file = a->ofd->file;
+}
+
 static void effect_of_descriptors(struct world *w, struct about *a)
 {
 	switch (a->call->effect) {
+	case DOES_IOCTL:
+		controlled(w, a);
+		break;
 	case DOES_SOCKET:
 		if (result(a) >= 0)
 			other_opened(w, a, result(a));
@@ -1193,7 +1231,7 @@ void effect_of(struct world *w, struct about *a)
 	case DOES_TRUNCATE ... DOES_FALLOCATE:
 		effect_of_data(w, a);
 		break;
-	case DOES_SOCKET ... DOES_FCNTL:
+	case DOES_SOCKET ... DOES_IOCTL:
 		effect_of_descriptors(w, a);
 		break;
 	case DOES_OPEN ... DOES_OPENAT2:

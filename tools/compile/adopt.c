@@ -162,7 +162,9 @@ static void open_adopted(struct compiler *c, u32 fd, const struct source_ofd *kn
 	if (!ofd)
 		return;
 	*map_at(&c->adopted, c->making.item->ofd) = ofd->id;
-	share(c, fd, ofd);
+	/* If the trace knows what there was at its start, it was made in some unseen way. */
+	if (known->found || !source_knows_start(c->source))
+		share(c, fd, ofd);
 	if (known->name && *known->name == '/')
 		open_again(c, ofd, known);
 	slot = slots_of(&c->slots, ofd);

@@ -64,6 +64,7 @@ struct source {
 	u32 next_made; /* the first thread of which nobody knows yet that it has begun */
 	struct source_ofd *ofd;
 	u32 ofds;
+	bool knows_start;
 	struct file_row *file;
 	u32 files;
 	struct cwd *cwds;
@@ -358,6 +359,8 @@ static void load_ofds(struct source *s)
 		o->size_open = is_null(q, 3) ? -1 : sqlite3_column_int64(q, 3);
 		o->event = sqlite3_column_int64(q, 4);
 		o->found_at = sqlite3_column_int64(q, 5);
+		o->found = !is_null(q, 5);
+		s->knows_start |= o->found;
 	}
 	sqlite3_finalize(q);
 }
@@ -545,6 +548,11 @@ static void load_touched(struct source *s)
 		*map_at(&s->written, key) |= sqlite3_column_int(q, 3);
 	}
 	sqlite3_finalize(q);
+}
+
+bool source_knows_start(const struct source *s)
+{
+	return s->knows_start;
 }
 
 bool source_has_touches(const struct source *s)

@@ -44,6 +44,7 @@ struct source_ofd {
 	s64 size_open;
 	u64 event; /* that opened it; 0: it was there before */
 	s64 found_at; /* where it stood then; 0: not known */
+	bool found; /* it was there when the trace began, or its task was met */
 };
 
 struct source_touch { /* of pages of a mapped file */
@@ -119,6 +120,9 @@ void source_hide_names(struct source *s);
 
 /* Does the trace say at all which pages were touched? */
 bool source_has_touches(const struct source *s);
+
+/* Did the tracer look at what its tasks had open when it met them? */
+bool source_knows_start(const struct source *s);
 
 /* To where in the file the process has touched its mappings; 0: it has not. *@written: shared. */
 u64 source_touched(const struct source *s, u32 process, u32 file, bool *written);

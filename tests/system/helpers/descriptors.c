@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -84,6 +85,17 @@ static void flagged(bool cloexec)
 					   .config = PERF_COUNT_SW_DUMMY,
 					   .exclude_kernel = 1 },
 		0, -1, -1, cloexec ? PERF_FLAG_FD_CLOEXEC : 0);
+}
+
+/* Both sides of a terminal: the second one by an ioctl of the first. */
+static void terminal(void)
+{
+	int unlock = 0, first = open("/dev/ptmx", O_RDWR | O_NOCTTY), i;
+
+	if (first < 0 || ioctl(first, TIOCSPTLCK, &unlock))
+		return;
+	for (i = 0; i < 2; i++)
+		ioctl(first, TIOCGPTPEER, O_RDWR | O_NOCTTY | (i ? O_CLOEXEC : 0));
 }
 
 /* Calls that have no such flag: some of what they make exec closes, some it keeps. */
@@ -194,6 +206,7 @@ int main(int argc, char **argv)
 	flagged(true);
 	flagged(false);
 	without_flag();
+	terminal();
 	changed();
 	accepting();
 	children();
