@@ -593,6 +593,18 @@ def test_what_the_original_s_surroundings_refused_is_not_tried(name: str, tmp_pa
     assert found == {"f": 100}
 
 
+def test_what_was_not_executed_was_there_and_so_was_the_directory_of_a_name_too_long(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.name(at(1, 1, 2), "execve", -errno.E2BIG, "long", ino=8)
+    trace.name(at(1, 2, 3), "execve", -errno.ENOEXEC, "text", ino=9)
+    trace.name(at(1, 3, 4), "stat", -errno.ENAMETOOLONG, f"a/b/{'x' * 300}")
+    trace.name(at(1, 4, 5), "stat", -errno.ENAMETOOLONG, f"c/{'x' * 256}/../b")
+    trace.finish(tmp_path / "t.db")
+    run = once(make(tmp_path / "t.db"), tmp_path / "target")
+    assert (run["made"], run["same"], run["compared"]) == (4, 2, 2), run["differences"]
+    assert {path.name for path in (tmp_path / "target/w").rglob("*") if path.is_dir()} == {"a", "b", "c"}
+
+
 def test_a_read_that_is_under_way_at_the_end_waits_for_nobody(tmp_path: Path) -> None:
     trace = Trace()
     trace.call(at(1, 1, 2), "pipe", 0, 0, blobs=ordercases.ends(3, 4))

@@ -582,6 +582,15 @@ static void bind_name(struct compiler *c)
 		g->args[1] = S_IFSOCK | (0777 & ~umask_of(c));
 }
 
+/*
+ * A program that is there and was not executed all the same: its arguments are too long, or it is
+ * no program. A replay only looks whether it is there.
+ */
+static bool exec_has_found(const struct compiler *c)
+{
+	return c->making.result == -E2BIG || c->making.result == -ENOEXEC;
+}
+
 static void choose_name(struct compiler *c)
 {
 	struct making *g = &c->making;
@@ -636,6 +645,7 @@ static void choose_name(struct compiler *c)
 	case DOES_EXEC:
 		use_file(c, ACCESS_READ);
 		on_path(c, WL_EXEC, &g->first);
+		g->flags |= exec_has_found(c) ? WL_NO_RESULT : 0;
 		break;
 	default:
 		break;

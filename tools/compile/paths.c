@@ -41,10 +41,8 @@ static struct node *visit(struct walk *w, struct node *at, const char *path, boo
 		length = strcspn(path, "/");
 		if (!length)
 			return at;
-		if (length > NAME_MAX) {
-			path += length;
-			continue;
-		}
+		if (length > NAME_MAX)
+			return at; /* the kernel goes no further */
 		memcpy(name, path, length);
 		name[length] = 0;
 		path += length;
@@ -457,6 +455,8 @@ static void failed(struct compiler *c)
 	if (g->result == -EEXIST) {
 		tree_found(&c->tree, last->node, g->call->effect == DOES_MKDIR ? &dir : &file,
 			   NULL);
+	} else if (g->result == -ENAMETOOLONG) {
+		tree_found(&c->tree, last->node, &dir, NULL); /* it was asked for the name */
 	} else if (g->result == -EINVAL && g->call->effect == DOES_READLINK) {
 		tree_found(&c->tree, last->node, &(struct tree_found){}, NULL);
 	} else if (g->result == -ENOTDIR && !path_is_kernels(last->node)) {
