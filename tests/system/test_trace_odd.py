@@ -129,6 +129,20 @@ def test_a_descriptor_stands_where_it_stood_at_the_start(tmp_path: Path) -> None
     assert (again / "out").stat().st_size == 159 and run["same"] == run["made"]
 
 
+def test_a_link_to_a_file_of_the_kernel_s_is_no_file_of_a_disk(oddcalls: Path, tmp_path: Path) -> None:
+    """As /etc/mtab is one to /proc/self/mounts; and its name is what it was."""
+    traced(tmp_path, oddcalls, "append")
+    link = tmp_path / "work/mtab"
+    link.symlink_to("/proc/self/mounts")
+    (tmp_path / "t.db").unlink()
+    database, work = traced(tmp_path, "sh", "-c", "cat mtab >out; cat mtab >>out")
+    names = "SELECT t.text, bytes_read > 0 FROM ofd JOIN text t ON t.id = ofd.name WHERE t.text LIKE '%/mtab'"
+    assert database.execute(names).fetchall() == [(str(link), 1)] * 2
+    again, run = replayed(tmp_path, work)
+    assert run["same"] == run["compared"] > 20, run["differences"]
+    assert (again / "out").stat().st_size == (work / "out").stat().st_size and not (again / "mtab").exists()
+
+
 BOTH = """\
 import os
 for fd in (1, 2, 1, 9, 2):

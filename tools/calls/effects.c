@@ -527,6 +527,20 @@ static void emptied(struct world *w, const struct about *a, const struct tracefi
 		sized(a, file, 0);
 }
 
+struct node *effect_kernels(struct world *w, const struct about *a)
+{
+	char path[PATH_MAX];
+	u32 length;
+	const char *target = tracefile_find(a->record, TRACEFILE_TARGET, 1, &length);
+
+	if (!target || length >= sizeof(path) || a->call->effect < DOES_OPEN ||
+	    a->call->effect > DOES_OPENAT2)
+		return NULL;
+	memcpy(path, target, length);
+	path[length] = 0;
+	return names_find(&w->names, w->names.root, path, false);
+}
+
 static void opened(struct world *w, struct about *a, u64 flags)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
@@ -537,6 +551,7 @@ static void opened(struct world *w, struct about *a, u64 flags)
 		a->node->state = NODE_ABSENT;
 	if (result(a) < 0)
 		return;
+	a->node = effect_kernels(w, a) ?: a->node;
 	a->ofd = world_open(w, a->thread, result(a), flags);
 	if (!a->ofd)
 		return;

@@ -34,6 +34,9 @@ void effect_of(struct world *w, struct about *about);
 struct node *effect_start(const struct about *a, char letter);
 bool effect_follows(const struct about *a, char letter);
 
+/* The file of the kernel's own that an open has led to by another name; NULL: it has not. */
+struct node *effect_kernels(struct world *w, const struct about *a);
+
 /* Of openat2(), what it is to do: flags, mode, resolve. */
 u64 effect_open_how(const struct about *a, unsigned int at);
 

@@ -131,7 +131,7 @@ enum tracefile_kind {
 	TRACEFILE_ARGV, /* strings, each with its end */
 	TRACEFILE_TOTAL, /* u64: bytes that an iovec asks for */
 	TRACEFILE_CWD, /* working directory after the call */
-	TRACEFILE_TARGET, /* what a symbolic link says */
+	TRACEFILE_TARGET, /* what a symbolic link says; of an open, the kernel's file it led to */
 	TRACEFILE_OFFSETS, /* two u64: what pointers to offsets pointed at; U64_MAX: NULL */
 	TRACEFILE_HOW, /* three u64: flags, mode, resolve of openat2 */
 	TRACEFILE_CLONE, /* u64: flags of clone3 */

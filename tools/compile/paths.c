@@ -106,7 +106,7 @@ void path_find(struct compiler *c, struct named *named, char letter)
 	*named = (struct named){ .given = true };
 	use_way(&c->uses, start);
 	named->node = visit(&walk, start, path, effect_follows(a, letter));
-	named->kernel = path_is_kernels(named->node);
+	named->kernel = path_is_kernels(named->node) || effect_kernels(&c->world, a);
 	/* The replay has one root: from that on, links of another lead elsewhere. */
 	if (walk.root->parent && names_path(named->node, named->text, sizeof(named->text)))
 		return;

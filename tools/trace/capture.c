@@ -4,11 +4,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -446,6 +448,29 @@ static void get_name(struct task *task, int fd)
 	task_blob(task, TRACEFILE_PATH, name, n + 1);
 }
 
+/*
+ * A link may lead to a file that the kernel makes up, as /etc/mtab does to /proc/self/mounts. Such
+ * files have no size, and what is read of them no disk has.
+ */
+static void get_kernels_name(struct task *task, int fd)
+{
+	const struct tracefile_attr *attr = find_blob(task, TRACEFILE_ATTR);
+	const char *path = find_blob(task, TRACEFILE_PATH);
+	char link[64], name[PATH_MAX];
+	struct statfs fs;
+	ssize_t n;
+
+	if (!attr || attr->size || !S_ISREG(attr->mode) || major(attr->dev) || !path ||
+	    !strncmp(path, "/proc/", 6) || !strncmp(path, "/sys/", 5))
+		return;
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", task->tid, fd);
+	if (statfs(link, &fs) || (fs.f_type != PROC_SUPER_MAGIC && fs.f_type != SYSFS_MAGIC))
+		return;
+	n = readlink(link, name, sizeof(name));
+	if (n > 0)
+		task_blob(task, TRACEFILE_TARGET, name, n);
+}
+
 static void get_program(struct task *task)
 {
 	char path[64];
@@ -572,12 +597,13 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 	get_output(task, call, result);
 	switch (call->effect) {
 	case DOES_OPEN:
+	case DOES_OPENAT2:
 		if (call_arg(call, 'p') < 0)
 			get_name(task, result);
 		capture_look_fd(task, TRACEFILE_ATTR, result);
+		get_kernels_name(task, result);
 		break;
 	case DOES_CREAT:
-	case DOES_OPENAT2:
 	case DOES_SOCKET:
 		capture_look_fd(task, TRACEFILE_ATTR, result);
 		break;
