@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from davidlib import build
-from davidlib.calibrate import newprofile, result, sheet
+from davidlib.calibrate import fiomodel, newprofile, result, sheet
 from davidlib.drive import classes, worth
 from davidlib.util import UserError
 
@@ -115,6 +115,93 @@ def test_an_ssds_sheet_comes_back_from_the_model(tmp_path: Path) -> None:
     assert found.drive_class == "sata-tlc" and found.doubt and found.of("tail").grade == "class"
     assert found.profile == "mine.sata-tlc" and found.of("tail").factor is None
     assert f"; {classes.spread(classes.find('sata-tlc').drives)['gc_unit']}\n" in text
+
+
+def number(text: str, name: str) -> float:
+    """Of a made profile, in its own unit."""
+    return float(re.search(rf"^{name} = ([\d.]+)", text, re.MULTILINE)[1])
+
+
+def test_an_ssd_that_reads_twice_as_fast_as_its_class_has_values_of_a_drive(tmp_path: Path) -> None:
+    """Its class's base needs 1.5 us of the controller for 4 KiB: 2.7 GB/s. Writes do not slow the link."""
+    out = tmp_path / "mine.profile"
+    run = new(out, "--class", "nvme-plp", "--capacity", "480GB", "--interface", "pcie-4x4", "--read-rate",
+              "6800MB/s", "--write-rate", "2GB/s", "--read-iops", "800k@128", "--read-latency", "80us")
+    assert run.returncode == 0, run.stdout + run.stderr
+    for job, figure, wanted in (("read size=128K depth=32 count=8000", "mb_s", 6800),
+                                ("read random depth=128 count=20000", "per_s", 800000)):
+        found = bench(out, job, "precondition=sequential")["all"][figure]
+        assert found == pytest.approx(wanted, rel=0.04), job
+    text = out.read_text()
+    assert 6.7e9 <= number(text, "link_rate") <= 7.88e9
+    # 128 commands in 160 us are 1.25 us each; and not 100 ns, of which nothing would be seen.
+    assert 500 <= number(text, "command_time") <= 1250
+    assert number(text, "dies") <= 256 and number(text, "page_time") < 700
+    assert number(text, "scattered_read_time") == 0
+
+
+def test_a_write_rate_is_of_the_slc_cache_where_the_class_has_one(tmp_path: Path) -> None:
+    """Native cells of four bits stay as the class has them: nobody makes any that write 2 GB/s."""
+    out = tmp_path / "mine.profile"
+    run = new(out, "--class", "qlc", "--capacity", "512GB", "--write-rate", "1500MB/s")
+    assert run.returncode == 0, run.stdout + run.stderr
+    text = out.read_text()
+    assert "program_time = 5.15ms\t# assumed (class qlc)" in text
+    assert re.search(r"^slc_program_time = \S+\t# data sheet", text, re.MULTILINE)
+    found = bench(out, "write size=128K depth=32 count=8000 warm=2000")
+    assert found["all"]["mb_s"] == pytest.approx(1500, rel=0.03)
+
+
+def test_an_ssd_faster_than_its_class_at_depth_1_wakes_faster_too(tmp_path: Path) -> None:
+    """The base takes 169 us for a read, 50 of them to wake. 77 us are no 16 ns of flash and 50 of waking."""
+    out = tmp_path / "mine.profile"
+    run = new(out, *SSD, "--read-iops", "13000@1")
+    assert run.returncode == 0, run.stdout + run.stderr
+    text = out.read_text()
+    assert number(text, "read_time") > 10_000 and number(text, "wake_time") < 30_000
+    assert bench(out, "read random count=5000", "precondition=sequential")["all"]["per_s"] == \
+        pytest.approx(13000, rel=0.02)
+
+
+def test_a_value_that_decides_nothing_stays_near_what_it_was() -> None:
+    """A rate that something else bounds at 100, where 200 are wanted."""
+    found = fiomodel.solve(lambda factor: min(100.0, 90 * factor), 200.0, 0.02, 50.0)
+    assert 1.1 < found.factor < 2.0, found
+    found = fiomodel.solve(lambda factor: 90 * factor, 200.0, 0.02, 50.0)
+    assert found.factor == pytest.approx(200 / 90, rel=0.01)
+    assert fiomodel.solve(lambda factor: 100.0, 200.0, 0.02, 50.0).factor == 1
+
+
+def test_values_of_no_drive_are_told() -> None:
+    """Planted one by one in a profile that has none."""
+    base = newprofile.fromfio.base("samsung-970-pro", None)
+    assert newprofile.beyond(base, "pcie-3x4") == []
+    for name, planted, said in (
+            ("link_rate", "5GB/s", "pcie-3x4 carries 3940 MB/s"), ("read_time", "16ns", "reads"),
+            ("program_time", "20us", "programs"), ("command_time", "37ns", "controller"),
+            ("raw_capacity", "1005215216 sectors", "spare flash")):
+        draft = base.copy()
+        draft.set(name, planted, "fitted")
+        [line] = newprofile.beyond(draft, "pcie-3x4")
+        assert name in line and said in line
+
+
+def test_a_disk_of_denser_tracks_reads_as_long_ahead(tmp_path: Path) -> None:
+    """In fewer segments: it was one stream that came off worst. The revolutions are the class's."""
+    out = tmp_path / "mine.profile"
+    run = new(out, "--class", "disk-10k", "--capacity", "900GB", "--read-rate", "168MB/s", "--cache", "64MiB")
+    assert run.returncode == 0, run.stdout + run.stderr
+    text = out.read_text()
+    base = (TREE / "profiles/ibm-ultrastar-146z10.profile").read_text()
+    tracks = [int(re.search(r"^zone = \d+,\d+,(\d+)", one, re.MULTILINE)[1]) for one in (text, base)]
+    factor = tracks[0] / tracks[1]
+    assert factor > 2
+    assert number(text, "readahead_max") == pytest.approx(factor * 640, rel=0.02)
+    cache = number(text, "segments") * number(text, "segment_sectors") + number(text, "write_buffer")
+    assert 0.9 * 131072 < cache <= 131072
+    done = subprocess.run([build.ensure("david-sim"), "physics", "--profile", out, "--rule", "streams",
+                           "--jobs", "60", "--seed", "11"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_disks_sheet_comes_back_from_the_model(tmp_path: Path) -> None:

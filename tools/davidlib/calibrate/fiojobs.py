@@ -77,6 +77,7 @@ class FioJob:
     rate: float  # requests a second, flushes not included
     pace: float = 0.0  # us from an answer to the next request: the program's time and its kernel's
     waits: dict[float, float] = field(default_factory=dict)  # us, by percent; of reads alone
+    burst: bool = False  # writes that an SLC cache takes, before it is full
 
     @property
     def kind(self) -> str:

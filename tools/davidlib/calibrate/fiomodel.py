@@ -20,6 +20,8 @@ from .simdisk import program
 
 CLOSE = 0.01  # of the rate: what two models differ by anyhow
 STEPS = 14  # of a search
+LEAST_STEPS = 5  # of one for the least change
+BURST = 40_000  # random writes to an SLC cache: more than a write buffer takes, and less than fills the cache
 MANY = 10_000  # requests that tell the longest waits
 WAITS = {50.0: "p50_us", 90.0: "p90_us", 99.0: "p99_us", 99.9: "p999_us"}  # as david-sim bench has them
 
@@ -35,6 +37,9 @@ def is_ssd(draft: Draft) -> bool:
 def _counted(draft: Draft, job: FioJob) -> str:
     """Enough requests for a rate; of writes only those behind a write buffer that is full."""
     count = 6000 if is_ssd(draft) else 2000
+    if job.burst:
+        count = BURST if job.random else count
+        return f" count={count} warm={count // 4}"
     count = max(200, count * 8 // max(job.sectors, 8)) if job.random else count
     return f" count={count}" + (" steady" if job.writes else f" warm={count // 10}")
 
@@ -105,7 +110,9 @@ class Tried:
 def solve(rate_of: Callable[[float], float], wanted: float, low: float, high: float) -> Tried:
     """The best of the factors that were tried: a rate that rises with the factor, or falls, is met.
 
-    LOW and HIGH are above 0. Where the rate does not depend on the factor, that is 1.
+    LOW and HIGH are above 0. Where the rate does not depend on the factor, that is 1. A rate that something
+    else bounds is not met: of the factors that come as near as any, the one that changes least is taken.
+    Otherwise a value that decides nothing would go to its limit, and be of no drive.
     """
     tried: list[Tried] = []
 
@@ -121,4 +128,16 @@ def solve(rate_of: Callable[[float], float], wanted: float, low: float, high: fl
             if abs(now) < CLOSE / 10:
                 break
             low, high = (middle, high) if (now < 0) == rises else (low, middle)
-    return min(tried, key=lambda one: abs(one.off))
+    best = min(tried, key=lambda one: abs(one.off))
+    if abs(best.off) <= CLOSE:
+        return best
+    near = abs(best.off) + CLOSE
+    least = min((one for one in tried if abs(one.off) <= near), key=lambda one: abs(math.log(one.factor)))
+    far = 1.0
+    for _ in range(LEAST_STEPS if least.factor != 1 else 0):
+        middle = math.sqrt(far * least.factor)
+        if abs(off(middle)) <= near:
+            least = tried[-1]
+        else:
+            far = middle
+    return least

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .fiojobs import FioJob
 from .fiomodel import Model, value
-from .knobs import NEAR, Change, Knob, by_factor, nanoseconds, one_of, small
+from .knobs import LOW, NEAR, Change, Knob, by_factor, first_that_does, nanoseconds, one_of, small
 from .result import Draft
 
 LARGE = 128  # sectors: from here on the link and the flash's channels count
@@ -36,7 +36,11 @@ def times(*names: str, at_least: int = 0) -> Change:
 
 
 DIE = times("read_time", "scattered_read_time", "read_step", "retry_time")
+# One read at a time does not tell the waking from the rest.
+DIE_AND_WAKING = times("read_time", "scattered_read_time", "read_step", "retry_time", "wake_time")
 LATENCY = times("read_latency", at_least=100)
+CONTROLLER = times("command_time", at_least=100)
+SPARE_TIME = 0.9  # of a controller: where dies hold the rate back
 
 
 def write_command(draft: Draft, factor: float, how: str) -> Draft:
@@ -47,7 +51,7 @@ def write_command(draft: Draft, factor: float, how: str) -> Draft:
     return new
 
 
-def _rate(text: str) -> int:
+def bytes_a_second(text: str) -> int:
     text = text.replace(" ", "")
     unit = next(unit for unit in RATES if text.endswith(unit))
     return round(float(text.removesuffix(unit)) * RATES[unit])
@@ -57,10 +61,16 @@ def rates(*names: str) -> Change:
     def change(draft: Draft, factor: float, how: str) -> Draft:
         new = draft.copy()
         for name in names:
-            new.set(name, f"{max(round(_rate(value(draft, name)) * factor), 10**6)}B/s", "fitted", how)
+            rate = bytes_a_second(value(draft, name)) * factor
+            new.set(name, f"{max(round(rate), 10**6)}B/s", "fitted", how)
         return new
 
     return change
+
+
+def all_rates(draft: Draft, factor: float, how: str) -> Draft:
+    """Of the link, the channels, and the controller, which needs a time for each page of a read."""
+    return times("page_time")(rates("link_rate", "channel_rate")(draft, factor, how), 1 / factor, how)
 
 
 def dies(draft: Draft, factor: float, how: str) -> Draft:
@@ -70,6 +80,47 @@ def dies(draft: Draft, factor: float, how: str) -> Draft:
     if int(value(draft, "channels")) > count:
         new.set("channels", count, "fitted", "no more than dies")
     return new
+
+
+def program(job: FioJob) -> Change:
+    """A burst goes to the SLC cache, and tells nothing of native cells."""
+    return times("slc_program_time") if job.burst else times("program_time", "slc_program_time")
+
+
+def whole_drive(draft: Draft, factor: float, how: str) -> Draft:
+    """Another one's link, channels and dies: where all of them hold the rate back at once."""
+    return dies(all_rates(draft, factor, how), factor, how)
+
+
+def with_time_to_spare(draft: Draft, name: str, job: FioJob) -> Draft:
+    """With a controller that a job does not keep busy. One that it does would need dies without end."""
+    most = round(SPARE_TIME * 1e9 / job.rate)
+    if nanoseconds(value(draft, name) or "0ns") <= most:
+        return draft
+    new = draft.copy()
+    new.set(name, f"{most}ns", "fitted", f"{job.said}, with {1 - SPARE_TIME:.0%} to spare")
+    return new
+
+
+def fit_deep_reads(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
+    """By the controller, or else by dies."""
+    found, off = by_factor(model, draft, jobs[0], CONTROLLER)
+    if off < NEAR:
+        return found
+    return by_factor(model, with_time_to_spare(draft, "command_time", jobs[0]), jobs[0], dies)[0]
+
+
+def fit_writes(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
+    """Of a link that reads need, writes do not say that it is slower."""
+    job = jobs[0]
+    draft, off = by_factor(model, draft, job, program(job))
+    if off < NEAR:
+        return draft
+    return by_factor(model, draft, job, rates("link_rate"), 1.0 if jobs[1:] else LOW)[0]
+
+
+def fit_small_writes(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
+    return first_that_does(model, draft, jobs[0], (write_command, program(jobs[0])))
 
 
 def fit_flush(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
@@ -89,7 +140,7 @@ def fit_flush(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
 def fit_reads(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
     """A job of a middle depth finds the drive awake: what the one of depth 1 takes more is the waking."""
     single, middle = jobs[0], jobs[1:]
-    draft, off = by_factor(model, draft, (middle or jobs)[0], DIE)
+    draft, off = by_factor(model, draft, (middle or jobs)[0], DIE if middle else DIE_AND_WAKING)
     if middle:
         slow = model.rate(draft, single) > single.rate
         draft, off = by_factor(model, draft, single, times("wake_time", at_least=1000) if slow else LATENCY)
@@ -114,6 +165,16 @@ def _deepest(job: FioJob) -> tuple[float, ...]:
     return -job.depth, job.sectors
 
 
+def _large_reads(jobs: list[FioJob]) -> list[FioJob]:
+    return one_of(jobs, lambda job: _is_read(job) and job.sectors >= LARGE, _bytes)
+
+
+def _large_writes(jobs: list[FioJob]) -> list[FioJob]:
+    """And the reads, if there are any."""
+    found = one_of(jobs, lambda job: _is_write(job) and job.sectors >= LARGE, _bytes)
+    return found + _large_reads(jobs) if found else []
+
+
 def _waking(jobs: list[FioJob]) -> list[FioJob]:
     """One of depth 1; and one of a middle depth."""
     reads = [job for job in jobs if _is_read(job) and job.random and job.sectors < LARGE]
@@ -122,23 +183,20 @@ def _waking(jobs: list[FioJob]) -> list[FioJob]:
 
 
 KNOBS = (
-    Knob("link_rate, channel_rate", "reads of 64 KiB or more",
-         lambda jobs: one_of(jobs, lambda job: _is_read(job) and job.sectors >= LARGE, _bytes),
-         changes=(rates("link_rate"), rates("channel_rate"))),
+    Knob("link_rate, channel_rate, page_time", "reads of 64 KiB or more", _large_reads,
+         changes=(rates("link_rate"), rates("channel_rate"), all_rates, whole_drive)),
     Knob("command_time, dies", f"random reads of less than 64 KiB at depth {FEW + 1} or more",
          lambda jobs: one_of(jobs, lambda job: _is_read(job) and job.random and job.sectors < LARGE
                              and job.depth > FEW, _deepest),
-         changes=(times("command_time", at_least=100), dies)),
+         whole=fit_deep_reads),
     Knob("read_time, read_latency", "random reads of less than 64 KiB at depth 1", _waking, whole=fit_reads),
     Knob("wake_time", f"random reads of less than 64 KiB at depth 2 to {FEW}, beside depth 1",
          lambda jobs: _waking(jobs)[1:], whole=lambda model, draft, jobs: draft),
-    Knob("program_time", "writes of 64 KiB or more",
-         lambda jobs: one_of(jobs, lambda job: _is_write(job) and job.sectors >= LARGE, _bytes),
-         changes=(times("program_time", "slc_program_time"), rates("link_rate"))),
+    Knob("program_time", "writes of 64 KiB or more", _large_writes, whole=fit_writes),
     Knob("write_command_time, program_time", f"random writes of less than 64 KiB at depth {FEW + 1} or more",
          lambda jobs: one_of(jobs, lambda job: _is_write(job) and job.random and job.sectors < LARGE
                              and job.depth > FEW, _deepest),
-         changes=(write_command, times("program_time", "slc_program_time"))),
+         whole=fit_small_writes),
     Knob("write_latency", "writes of less than 64 KiB at depth 1",
          lambda jobs: one_of(jobs, lambda job: _is_write(job) and job.sectors < LARGE and job.depth == 1,
                              lambda job: (not job.random, job.sectors)),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ Change = Callable[[Draft, float, str], Draft]
 Fit = Callable[[Model, Draft, list[FioJob]], Draft]
 Choose = Callable[[list[FioJob]], list[FioJob]]
 NEAR = 0.03  # of the rate: no further value is tried
+HALF = 0.5  # of what a rate is off: a value that brings less of it is not what holds the rate back
 
 
 LOW, HIGH = 0.02, 50.0  # of a factor
@@ -24,6 +26,19 @@ def by_factor(model: Model, draft: Draft, job: FioJob, change: Change, low: floa
     """The draft that comes nearest to the job's rate, and how far off it is, as a share."""
     found = solve(lambda factor: model.rate(change(draft, factor, ""), job), job.rate, low, high)
     return change(draft, found.factor, job.said), abs(found.off)
+
+
+def first_that_does(model: Model, draft: Draft, job: FioJob, changes: tuple[Change, ...], low: float = LOW,
+                    high: float = HIGH) -> Draft:
+    """The next change only where those before come not near; a change that hardly helps is left out."""
+    before = abs(math.log(model.rate(draft, job) / job.rate))
+    for change in changes:
+        changed, off = by_factor(model, draft, job, change, low, high)
+        if off < NEAR or off < HALF * before:
+            draft, before = changed, off
+        if off < NEAR:
+            break
+    return draft
 
 
 @dataclass(frozen=True)
@@ -40,11 +55,7 @@ class Knob:
         """By the jobs that were chosen."""
         if self.whole:
             return self.whole(model, draft, jobs)
-        for change in self.changes:
-            draft, off = by_factor(model, draft, jobs[0], change, self.low, self.high)
-            if off < NEAR:
-                break
-        return draft
+        return first_that_does(model, draft, jobs[0], self.changes, self.low, self.high)
 
 
 def one_of(jobs: list[FioJob], fits: Callable[[FioJob], bool],

@@ -21,7 +21,7 @@ from .fiomodel import Model, is_ssd, solve, value
 from .knobs import by_factor, nanoseconds
 from .output import new_file
 from .result import PROFILE_NAME, Draft, Line, profile_name
-from .sheet import FLASH, LINKS, Figure, Sheet, check
+from .sheet import AGREES, FLASH, LINKS, Figure, Sheet, check
 
 SHEET = "data sheet"
 LIMIT = 10.0  # percent that a figure may be off
@@ -30,6 +30,10 @@ TIMES = {"ms": 1e-3, "us": 1e-6, "s": 1.0}
 OF_DISKS = ("rpm", "inner_rate", "seek", "write_seek", "track_seek", "full_seek", "cache")
 OF_SSDS = ("plp", "flash", "write_state", "sync_iops", "read_latency", "write_latency")
 WAYS = ("read", "write")
+# Of flash in cells of one bit that is sold as fast (Z-NAND reads in 3 us and programs in 100 us), and of a
+# controller of ten million commands a second.
+FASTEST_READ, FASTEST_PROGRAM, FASTEST_COMMAND = 3000, 50_000, 100  # ns
+LEAST_SPARE = 0.015  # of the capacity
 
 
 @dataclass
@@ -86,13 +90,13 @@ def read_sheet(args: argparse.Namespace, base: Draft) -> Sheet:
     seeks = {"average": args.seek, "write": args.write_seek, "track": args.track_seek, "full": args.full_seek}
     rates = {"read": args.read_rate, "write": args.write_rate, "inner": args.inner_rate}
     latency = {way: getattr(args, f"{way}_latency") for way in WAYS}
-    turns = args.rpm or (0 if ssd else float(value(base, "rpm")))
+    turns = args.rpm or (0 if ssd else _turns(base))
     return Sheet(
         ssd, args.interface or "", turns, {name: found for name, found in rates.items() if found},
         {way: dict(sorted(getattr(args, f"{way}_iops"))) for way in WAYS},
         {name: found for name, found in latency.items() if found},
         {name: found for name, found in seeks.items() if found}, args.sync_iops or 0,
-        ssd and state == "steady")
+        ssd and state == "steady", ssd and bool(_sectors(value(base, "slc_cache"))))
 
 
 def as_class(draft: Draft, drive_class: classes.DriveClass) -> Draft:
@@ -103,6 +107,9 @@ def as_class(draft: Draft, drive_class: classes.DriveClass) -> Draft:
         far = f"; {spread[line.name]}" if line.name in spread else ""
         new.lines.append(Line(line.name, line.value, f"assumed (class {drive_class.name})",
                               f"as of {drive_class.base}{far}"))
+    # What makes the base read faster what was written at random is its own, and of no class.
+    if nanoseconds(value(new, "scattered_read_time") or "0ns"):
+        new.set("scattered_read_time", "0ns", f"assumed (class {drive_class.name})", "as other reads")
     return new
 
 
@@ -182,7 +189,7 @@ def skewed(draft: Draft) -> Draft:
     first = next((line.value for line in draft.lines if line.name == "seek"), "")
     times = value(draft, "head_switch"), first.partition(",")[2]
     switches = [nanoseconds(time or "0ns") for time in times]
-    turn = 60e9 / float(value(draft, "rpm"))
+    turn = 60e9 / _turns(draft)
     new = Draft(draft.title)
     for line in draft.lines:
         words = [int(word) for word in line.value.split(",")] if line.name == "zone" else []
@@ -194,8 +201,27 @@ def skewed(draft: Draft) -> Draft:
     return new
 
 
+def read_further(draft: Draft, base: Draft) -> Draft:
+    """What is read ahead lasts as long as it did: on longer tracks it is more. The cache stays as large."""
+    tracks = [int(next(line.value for line in one.lines if line.name == "zone").split(",")[2])
+              for one in (draft, base)]
+    if tracks[0] == tracks[1]:
+        return draft
+    new, factor = draft.copy(), tracks[0] / tracks[1]
+    before = _sectors(value(draft, "segment_sectors"))
+    for name in ("segment_sectors", "readahead_max", "readahead_stream"):
+        if was := _sectors(value(draft, name)):
+            new.set(name, f"{max(round(was * factor / 8), 1) * 8}sectors", "fitted", "by the tracks' length")
+    segments = int(value(draft, "segments")) * before // max(_sectors(value(new, "segment_sectors")), 1)
+    if before and max(segments, 1) != int(value(draft, "segments")):
+        said = next(line for line in draft.lines if line.name == "segments")
+        new.set("segments", max(segments, 1), said.source, said.how)
+    return new
+
+
 def fit_disk(model: Model, draft: Draft, sheet: Sheet, figures: dict[str, Figure]) -> Draft:
-    draft = _fit_rates(model, skewed(_fit_seeks(model, draft, sheet)), figures)
+    base = draft
+    draft = read_further(_fit_rates(model, skewed(_fit_seeks(model, draft, sheet)), figures), base)
     jobs = [figure.job for figure in figures.values() if figure.job.random]
     for knob in fitdisk.KNOBS:
         chosen = knob.choose(jobs)
@@ -214,20 +240,30 @@ def spare(draft: Draft, factor: float, how: str) -> Draft:
     return new
 
 
+def _turns(draft: Draft) -> float:
+    """A minute; of a sheet without a unit, of a profile with one."""
+    return float(value(draft, "rpm").removesuffix("rpm"))
+
+
 def _sectors(text: str) -> int:
     return int(re.sub(r"\D.*", "", text)) if text else 0
 
 
-def fit_ssd(model: Model, draft: Draft, figures: dict[str, Figure]) -> Draft:
+def fit_ssd(model: Model, draft: Draft, figures: dict[str, Figure], link: str) -> Draft:
     jobs = [figure.job for figure in figures.values() if not figure.options]
     worn = [figure for figure in figures.values() if figure.options]
     for _ in range(fromfio.ROUNDS):
         for knob in fitssd.KNOBS:
             if chosen := knob.choose(jobs):
                 draft = knob.fit(model, draft, chosen)
+    wire = LINKS.get(link, 0)
+    if wire and fitssd.bytes_a_second(value(draft, "link_rate")) > wire:
+        draft.set("link_rate", f"{round(wire)}B/s", SHEET, f"{link}, its wire's rate")
+    if rates := fitssd.KNOBS[0].choose(jobs):  # dies were found since
+        draft = fitssd.KNOBS[0].fit(model, draft, rates)
     if worn:
         deep = max(worn, key=lambda figure: figure.job.depth)
-        before = draft
+        before = fitssd.with_time_to_spare(draft, "write_command_time", deep.job)
 
         def worn_rate(factor: float) -> float:
             return model.rate(spare(before, factor, ""), deep.job, *deep.options)
@@ -316,6 +352,27 @@ def _doubts(found: list[Held]) -> list[str]:
             for one in found if abs(one.error) > LIMIT]
 
 
+def beyond(draft: Draft, link: str) -> list[str]:
+    """Values that no drive has. The figures of the sheet may come back from them all the same."""
+    if not is_ssd(draft):
+        return []
+    said = []
+    wire = LINKS.get(link, 0)
+    rate = value(draft, "link_rate")
+    if wire and fitssd.bytes_a_second(rate) > wire * (1 + AGREES):
+        said.append(f"link_rate {rate}: {link} carries {wire / 1e6:g} MB/s")
+    for name, least, what in (("read_time", FASTEST_READ, "flash reads a page"),
+                              ("program_time", FASTEST_PROGRAM, "flash programs a page"),
+                              ("command_time", FASTEST_COMMAND, "a controller takes a command")):
+        if (found := nanoseconds(value(draft, name))) < least:
+            said.append(f"{name} {found} ns: no {what} in less than {least} ns")
+    sold, raw = (_sectors(value(draft, name)) for name in ("capacity", "raw_capacity"))
+    if raw < sold * (1 + LEAST_SPARE):
+        said.append(f"raw_capacity: {100 * (raw / sold - 1):.1f} % of spare flash, and no drive has less "
+                    f"than {100 * LEAST_SPARE:g} %")
+    return said
+
+
 def run(args: argparse.Namespace) -> int:
     drive_class = classes.find(args.drive_class)
     name = name_of(args.name, drive_class)
@@ -331,7 +388,8 @@ def run(args: argparse.Namespace) -> int:
         draft.set("capacity", value(draft, "capacity"), SHEET, args.capacity)
     say("solving for the data sheet's figures, a minute at most")
     with new_file(args.out, args.force) as out, Model() as model:
-        fitted = fit_ssd(model, draft, figures) if sheet.ssd else fit_disk(model, draft, sheet, figures)
+        fitted = fit_ssd(model, draft, figures, sheet.link) if sheet.ssd else \
+            fit_disk(model, draft, sheet, figures)
         draft = named(fitted, draft)
         draft.set("name", name, "reported", "with its class")
         said, wrong = [], []
@@ -343,7 +401,7 @@ def run(args: argparse.Namespace) -> int:
             wrong += [f"{row.job.kind}: {row.error:+.0f} % off, though it was fitted" for row in beside
                       if row.fitted and abs(row.error) > fromfio.FITTED_LIMIT]
         held = hold(model, draft, sheet, figures)
-        wrong += _doubts(held)
+        wrong += [*_doubts(held), *beyond(draft, sheet.link)]
         assumed = sum(line.source.startswith("assumed") for line in draft.lines)
         said = [*_table(held), *said, f"{assumed} of {len(draft.lines)} lines are assumed, by the class",
                 *(f"NOT TO BE BELIEVED: {line}" for line in wrong)]

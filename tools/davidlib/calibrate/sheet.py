@@ -56,6 +56,7 @@ class Sheet:
     seeks: dict[str, float] = field(default_factory=dict)  # average, write, track, full
     synced: float = 0
     steady: bool = False
+    burst: bool = False  # its drive has an SLC cache: rates of writes are those of a cache with room
 
     def figures(self) -> list[Figure]:
         """What the model can be asked for, in the order in which one needs the other."""
@@ -65,17 +66,22 @@ class Sheet:
             if rate := self.rates.get(way):
                 name = f"--{way}-rate"
                 many = rate / LARGE / SECTOR
-                found.append(Figure(name, FioJob(name, False, writes, LARGE, depth, 0, 0, many)))
+                job = FioJob(name, False, writes, LARGE, depth, 0, 0, many)
+                job.burst = self.burst and writes > 0
+                found.append(Figure(name, job))
         if rate := self.rates.get("inner"):
             inner = OfSpan("--inner-rate", False, 0.0, LARGE, 1, 0, 0, rate / LARGE / SECTOR)
             found.append(Figure("--inner-rate", inner))
         for way, writes in (("read", 0.0), ("write", 1.0)):
             if took := self.latency.get(way):
                 name = f"--{way}-latency"
-                found.append(Figure(name, FioJob(name, True, writes, SMALL, 1, 0, 0, 1 / took)))
+                alone = FioJob(name, True, writes, SMALL, 1, 0, 0, 1 / took)
+                alone.burst = self.burst and writes > 0
+                found.append(Figure(name, alone))
             for deep, count in self.iops[way].items():
                 job = FioJob(f"--{way}-iops", True, writes, SMALL, deep, 0, 0, count)
                 worn = ("precondition=random",) if writes and self.steady else ()
+                job.burst = self.burst and writes > 0 and not worn
                 found.append(Figure(f"--{way}-iops {count:g}@{deep}", job, worn))
         if self.synced:
             found.append(Figure("--sync-iops", FioJob("--sync-iops", True, 1.0, SMALL, 1, 0, 1, self.synced)))
