@@ -129,6 +129,8 @@ int store_follow(struct store *store, struct block_device *bdev, const char **er
  * the store: -EINVAL, with a text in *@error. Before wal_start(). Sleeps.
  */
 int store_set_zones(struct store *store, const struct format_zones *zones, const char **error);
+/* That table did not become live: the store has the zones again that its superblock says. */
+void store_unset_zones(struct store *store);
 
 /*
  * How many blocks the store may use. Alone: those of the backing device, less superblocks and log.

@@ -86,6 +86,13 @@ int super_start(struct wal *wal, struct format_super *super)
 	return super_write(wal, super);
 }
 
+void store_unset_zones(struct store *store)
+{
+	static const struct format_zones none;
+
+	store->zones = store->wal ? store->wal->super.zones : none;
+}
+
 /* Does the superblock's geometry fit the device and the table line? */
 static int super_check(struct store *store, const struct format_super *super, char **error)
 {

@@ -453,6 +453,7 @@ static int david_preresume(struct dm_target *ti)
 {
 	struct david *d = ti->private;
 	bool may_write = dm_table_get_mode(ti->table) & COMPAT_MODE_WRITE;
+	bool had_zones = d->store->zones.size;
 	const char *why;
 	int r = store_follow(d->store, d->dev->bdev, &why);
 
@@ -470,8 +471,11 @@ static int david_preresume(struct dm_target *ti)
 	r = zoned_check_store(d) ?:
 	    grow_start(d, may_write) ?:
 	    rawstore_start(d->store, d->dev->bdev, may_write, &d->raw);
-	if (r)
+	if (r) {
+		if (!had_zones)
+			store_unset_zones(d->store);
 		return r;
+	}
 	zoned_restore(d, may_write);
 	twin_prepare(d);
 	if (d->timing)

@@ -27,6 +27,7 @@ from helpers.guest import (
     remove,
     run,
     say,
+    swap_table,
 )
 from helpers.planted import must_fail, planted
 from helpers.units import FULL, KIB, MIB
@@ -375,6 +376,40 @@ def what_zones_a_disk_cannot_have_is_said() -> None:
             zone = zones_of(raw_report(fd, shape.zones))[2]
             if zone.wp != zone.start + 8 or raw.read(fd, 4096, shape.size * 2 * MIB) != b"zone" * 1024:
                 raise Failed(f"a table that was refused has changed the zone: {zone}")
+
+
+@case(complaints="I/O error")
+def a_table_that_did_not_become_live_leaves_no_zones_in_the_store() -> None:
+    shape = Shape(zones=16, size=1)
+    size = 8 * MIB >> 9
+    with ExitStack() as stack:
+        dev = stack.enter_context(loop_disk(8 * MIB))
+        under = stack.enter_context(mapped("under", f"0 {size} linear {dev} 0"))
+        null = stack.enter_context(null_zoned("zones", shape))
+        run("dmsetup", "create", "zd", "--notable")
+        stack.callback(remove, "zd")
+        run("dmsetup", "load", "zd", "--table", line(shape, under, null, "classify=keep"))
+        swap_table("under", f"0 {size} error")
+        said = run("dmsetup", "resume", "zd", ok=(1,))
+        swap_table("under", f"0 {size} linear {dev} 0")
+        # The superblock could not be written, and so the store is nobody's yet.
+        run("dmsetup", "load", "zd", "--table", f"0 {shape.bytes >> 9} david {under} 1 classify=keep")
+        try:
+            run("dmsetup", "resume", "zd")
+        except Failed as error:
+            raise Failed(f"after {said!r}: {error}: {run('dmesg')[-600:]}") from None
+        dm.make_node("zd")
+        with raw.opened("/dev/mapper/zd") as fd:
+            raw.write(fd, b"kept" * 1024, 5 * MIB)
+        # And one that became live is kept to.
+        run("dmsetup", "load", "zd", "--table", line(shape, under, null, "classify=keep"))
+        run("dmsetup", "suspend", "zd")
+        run("dmsetup", "resume", "zd", ok=(1,))
+        run("dmsetup", "load", "zd", "--table", f"0 {shape.bytes >> 9} david {under} 1 classify=keep")
+        run("dmsetup", "resume", "zd")
+        with raw.opened("/dev/mapper/zd") as fd:
+            if raw.read(fd, 4096, 5 * MIB) != b"kept" * 1024:
+                raise Failed("what was written is not there")
 
 
 @case
