@@ -42,6 +42,7 @@ struct pool {
 	struct pool_super image;	/* of it, to be written */
 	u64 entered;			/* disks that the directory on the device has, a bit each */
 	bool grown;			/* the directory on the device has the old size */
+	bool unsure;			/* what could not be written may stand there all the same */
 	u64 open;			/* disks that are open, or about to be */
 	void *copy;			/* POOL_COPY pages, for writing it */
 
@@ -642,8 +643,9 @@ void pool_detach(struct store *store)
 		pool->promise[store->pool_slot] = promise;
 		pool->promised += promise;
 	} else {
-		/* It was never resumed. */
-		bm_free(&pool->bitmap, entry->first, entry->pages);
+		/* It was never resumed. Its area is nobody else's while it may be entered there. */
+		if (!pool->unsure)
+			bm_free(&pool->bitmap, entry->first, entry->pages);
 		memset(entry, 0, sizeof(*entry));
 	}
 	spin_unlock_irqrestore(&pool->lock, flags);
@@ -705,8 +707,14 @@ static int write_directory(struct pool *pool, struct block_device *bdev, u64 hav
 				 pool->copy, POOL_COPY);
 	if (!r)
 		r = blkdev_issue_flush(bdev);
-	if (r)
-		DMERR("%pg: the pool's directory cannot be written: error %d", bdev, r);
+	if (!r) {
+		pool->unsure = false;
+		return 0;
+	}
+	DMERR("%pg: the pool's directory cannot be written: error %d", bdev, r);
+	/* The next try goes to the same place, as this one may be torn: the other copy is whole. */
+	pool->super.generation--;
+	pool->unsure = true;
 	return r;
 }
 

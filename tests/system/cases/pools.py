@@ -429,6 +429,86 @@ def a_pool_grows_though_one_of_its_disks_has_failed() -> None:
         assert not warned, warned
 
 
+DIRECTORY = "the pool's directory cannot be written|I/O error|error|david"
+COPY = 3 * BLOCK  # of the directory
+
+
+def copies_of(path: str) -> list[bytes]:
+    """Those of the directory, the newest one first. What the path's page cache has may be old."""
+    with raw.opened(path) as fd:
+        copies = [raw.read(fd, COPY, 0), raw.read(fd, COPY, COPY)]
+    return sorted(copies, key=lambda copy: struct.unpack_from("<Q", copy, 40), reverse=True)
+
+
+def place_of(path: str, copy: bytes) -> int:
+    with raw.opened(path) as fd:
+        return 0 if raw.read(fd, COPY, 0) == copy else COPY
+
+
+def fails_at(device: str, size: int, first: int, length: int) -> str:
+    """A table that is `device`, but for these bytes."""
+    parts = [(0, first, True), (first, length, False), (first + length, size - first - length, True)]
+    rows = [
+        f"{at >> 9} {count >> 9} " + (f"linear {device} {at >> 9}" if good else "error")
+        for at, count, good in parts
+        if count
+    ]
+    return "\n".join(rows)
+
+
+def reload(name: str, table: str) -> None:
+    run("dmsetup", "suspend", "--nolockfs", name)
+    run("dmsetup", "load", name, "--table", table)
+    run("dmsetup", "resume", name)
+
+
+def must_not_enter(name: str, below: str) -> None:
+    with suppress(Failed), pool_disk(name, below):
+        raise RuntimeError(f"disk {name} was entered in a directory that cannot be written")
+
+
+@case(complaints=DIRECTORY)
+def a_torn_directory_is_mended_before_the_whole_one_is_touched() -> None:
+    size = 64 * MIB
+    with loop_disk(size) as device, mapped("below", f"0 {size >> 9} linear {device} 0") as below:
+        made(below)
+        with pool_disk("a", below):
+            whole, older = copies_of(device)
+            torn = place_of(device, older)
+            # Of the copy's last block alone: the command reads what has the disks.
+            reload("below", fails_at(device, size, torn + 2 * BLOCK, BLOCK))
+            must_not_enter("b", below)
+            assert whole not in copies_of(device)[:1], "nothing was written"
+            with raw.opened(device) as fd:
+                raw.write(fd, b"torn" * (COPY // 4), torn)
+            reload("below", f"0 {size >> 9} linear {device} 0")
+            with pool_disk("b", below):
+                assert whole in copies_of(device), "the only whole copy was written over"
+        must_be_good(below)
+
+
+@case(complaints=DIRECTORY + "|store full|store low|critical")
+def a_disk_that_may_be_in_the_directory_keeps_its_area() -> None:
+    """Of a copy of the directory the last block alone fails, which has nothing in it: all of it stands."""
+    size = 64 * MIB
+    with loop_disk(size) as device, mapped("below", f"0 {size >> 9} linear {device} 0") as below:
+        made(below)
+        with pool_disk("a", below) as disk:
+            _, older = copies_of(device)
+            reload("below", fails_at(device, size, place_of(device, older) + 2 * BLOCK, BLOCK))
+            must_not_enter("b", below)
+            assert b"b\0" in copies_of(device)[0], "what failed is not there"
+            reload("below", f"0 {size >> 9} linear {device} 0")
+            with raw.opened(disk) as fd, suppress(OSError):
+                for at in range(0, size, MIB):
+                    raw.write(fd, raw.patterned(at, MIB), at)
+            assert state("a") == "full", state("a")
+        must_be_good(below)
+        for name in ("a", "b"):
+            with pool_disk(name, below):
+                pass
+
+
 def take_all_and_discard(fd: int) -> None:
     """All that the pool has is granted to this disk."""
     content, at = random.Random(3).randbytes(MIB), 0
