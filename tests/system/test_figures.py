@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every figure stands in docs/figures.toml, and is what a second way comes to. A page has two labs.
+"""Every figure stands in docs/figures.toml, and is what a second way comes to. A page has three labs.
 
 Of `david stats` and `david top` cases/figures.py does it.
 """
@@ -38,9 +38,9 @@ SIM = {
     ), count=500, warm=20),
     "SSD that collects": Asked(FLASH, (Part(writes=60, rate=10_000_000, flush=20, span=ALL),),
                                count=6000, warm=500, every=1000, options=FULL),
-    "SSD whose buffer is full": Asked(FLASH, (Part(writes=100, rate=60_000_000, flush=500, depth=64,
-                                                   span=ALL),), count=4000, warm=500,
-                                      options=(*FULL, "write_buffer=128KiB")),
+    "SSD whose buffer is full": Asked(
+        FLASH, (Part(writes=100, rate=60_000_000, flush=500, depth=64, span=ALL),), count=4000, warm=500,
+        options=(*FULL, "write_buffer=128KiB")),
     "blank SSD": Asked(FLASH, (Part(writes=30, rate=10_000_000, flush=20, span=1 << 24),),
                        count=3000, warm=100, options=("precondition=fresh", "buffer_reads=yes")),
     "RAID-0 of SSDs": Asked(FLASH, (Part(writes=40, depth=1, span=1 << 26),), count=400,
@@ -116,14 +116,14 @@ def page() -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 def test_figures_of_a_page_are_derived_a_second_way() -> None:
     table = figuretable.rows("page")
-    assert [figuretable.complaints(table, *one) for one in page()] == [[], []]
+    assert [figuretable.complaints(table, *one) for one in page()] == [[], [], []]
     documents = [doc for doc, _ in page()]
     assert not figuretable.unprinted(table, documents)
     assert set(figuretable.idle(table, documents)) <= PAGE_IDLE
 
 
 def test_a_figure_of_a_page_that_is_wrong_is_found() -> None:
-    assert [figuretable.missed(figuretable.rows("page"), *one) for one in page()] == [[], []]
+    assert [figuretable.missed(figuretable.rows("page"), *one) for one in page()] == [[], [], []]
 
 
 BLOCKS = {

@@ -15,9 +15,9 @@ from davidlib.disk import top
 from helpers import figuretable, raw, secondstats
 from helpers.davidtool import david
 from helpers.figuretable import Between
-from helpers.guest import Failed, loop_disk
+from helpers.guest import Failed, loop_disk, run
 from helpers.secondstats import Map, Sent
-from helpers.timed import profile, recording, timed_disk
+from helpers.timed import SIM, profile, recording, timed_disk
 from helpers.units import GIB, MIB
 
 BACKING = 64 * MIB
@@ -109,6 +109,14 @@ def clocked(clocks: list[int], disk: str, blocks: Map, sent: Sent) -> None:
     clocks.append(time.monotonic_ns())
 
 
+def state_bytes(path: str, size: int, more: tuple[str, ...]) -> int:
+    """What david-sim says of the drive; test_figures.py holds that to its allocations."""
+    options = [word for one in (*ROOM, *more) for word in ("--option", one)]
+    words = ("--profile", path, "--size", str(size // 512), *options, "--json")
+    said = run(str(SIM), "bench", *words, "--job", "read random size=4096 count=10 span=1M", ok=(0, 2))
+    return int(json.loads(said)["jobs"][0]["state_bytes"])
+
+
 Found = dict[str, tuple[dict[str, Any], dict[str, Any]]]
 
 
@@ -137,7 +145,8 @@ def found_on(drive: str, size: int, more: tuple[str, ...] = ()) -> Found:
     flushes = sum(one.kind == "flush" for one in requests)
     second = secondstats.times(requests, said)
     second |= secondstats.verdicts(recorded[0]) | secondstats.content(blocks)
-    second |= secondstats.nothing() | secondstats.bounds(passed) | counted
+    second |= secondstats.nothing() | secondstats.processor(passed) | counted
+    second |= secondstats.memory(BACKING // BLOCK, state_bytes(path, size, more))
     second |= secondstats.reach(recorded[0], size // 512)
     second |= {
         "name": "figures",
@@ -166,14 +175,14 @@ def figures_are_derived_a_second_way_and_wrong_ones_are_found() -> None:
             found_on(SHINGLED, 1024 * GIB)]
     for program in ("stats", "top"):
         table = figuretable.rows(program)
-        for run in runs:
-            wrong = figuretable.complaints(table, *run[program])
+        for found in runs:
+            wrong = figuretable.complaints(table, *found[program])
             if wrong:
                 raise Failed(f"{program}: {wrong}")
-            missed = figuretable.missed(table, *run[program])
+            missed = figuretable.missed(table, *found[program])
             if missed:
                 raise Failed(f"{program}, not found: {missed}")
-        documents = [run[program][0] for run in runs]
+        documents = [found[program][0] for found in runs]
         if unprinted := figuretable.unprinted(table, documents):
             raise Failed(f"{program} does not print {unprinted}")
         idle = [row for row in figuretable.idle(table, documents) if not row.startswith(IDLE[program])]

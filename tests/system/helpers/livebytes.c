@@ -10,11 +10,12 @@
 
 #define LARGE	16000000
 
-typeof(malloc) __libc_malloc;
-typeof(calloc) __libc_calloc;
-typeof(realloc) __libc_realloc;
-typeof(memalign) __libc_memalign;
-typeof(free) __libc_free;
+/* glibc's own */
+__typeof__(malloc) __libc_malloc;
+__typeof__(calloc) __libc_calloc;
+__typeof__(realloc) __libc_realloc;
+__typeof__(aligned_alloc) __libc_memalign;
+__typeof__(free) __libc_free;
 
 static size_t live, most;
 

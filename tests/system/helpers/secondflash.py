@@ -79,7 +79,7 @@ class Map:
             self.victim = -1
 
     def collect(self) -> None:
-        """For a page of the host's the victim's share is owed. It gains room for pages of the host's."""
+        """For a page of the host's the victim's share is owed. What it gains is room for such pages."""
         if self.victim < 0 and (len(self.free) > FEW_FREE or not self.choose()):
             return
         self.owed += self.share

@@ -263,7 +263,8 @@ def live_bytes(asked: Asked, members: int) -> int:
     """The most that david-sim has had allocated at a time, of a short job on a RAID-0 of such drives."""
     script = 'export LD_PRELOAD="$1"; shift; exec "$@" 9>&1 >/dev/null'
     job = ("--array", f"0 members={members}", "--job", "read random size=4096 count=10 span=1048576")
-    line = ["sh", "-c", script, "sh", f"{counter().name}/livebytes.so", SIM, "bench", *asked.drive(), *job]
+    library = f"{counter().name}/livebytes.so"
+    line = ["sh", "-c", script, "sh", library, str(SIM), "bench", *asked.drive(), *job]
     done = subprocess.run(line, env=os.environ | {"LC_ALL": "C"}, capture_output=True, text=True)
     assert done.returncode in (0, 2) and done.stdout, done.stderr
     return int(done.stdout)
@@ -621,8 +622,8 @@ def of_array(asked: Asked, doc: dict[str, Any], place: Path, chunk: int) -> dict
         "sample": 1,
     } | {name: 0 for name in ("erases", "buffer_reads", "empty_reads", "slc_programs", "folded_pages",
                               "map_reads", "map_programs")})
-    for number, one in enumerate(members):
-        second |= flat(f"{job}.members.{number}", of_member(one, told["members"][number], asked, ns))
+    for number, member in enumerate(members):
+        second |= flat(f"{job}.members.{number}", of_member(member, told["members"][number], asked, ns))
     return second
 
 

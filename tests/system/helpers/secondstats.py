@@ -284,9 +284,20 @@ def nothing() -> dict[str, Any]:
     return dict.fromkeys([*names, *stats.POOL, *stats.PACKS], 0)
 
 
-def bounds(ns: int) -> dict[str, Any]:
-    """Of the module's CPU time, and of its memory for a disk of few blocks: an SSD's map is the most."""
-    memory = {name: Between(0, 12 << 20 if name == "model" else 2 << 20) for name in stats.GROUPS["mem"][2]}
-    return {f"mem.{name}": most for name, most in memory.items()} | {
-        f"cpu.{name}": Between(0, ns) for name in stats.GROUPS["cpu"][2]
+def memory(blocks: int, state: int) -> dict[str, Any]:
+    """Of a disk of few ranges whose backing device has so many blocks, and whose model takes STATE bytes in
+    david-sim. In the kernel it has what requests have reached: 4,096 slots of a table, half of them again,
+    and 64 parts; and some thousand bytes of its own. The bitmap is there three times, as the log has two.
+    Nodes of ranges, of 1 KiB, are kept in reserve."""
+    reached = 8 * (4096 + 2048 + 3 * 64)
+    return {
+        "mem.model": Between(state + reached, state + reached + (20 << 10)),
+        "mem.bitmap": Between(3 * blocks // 8, 3 * (blocks // 8 + 200)),
+        "mem.ranges": Between(32 << 10, 64 << 10),
+        **{f"mem.{name}": Between(0, 2 << 20) for name in ("pools", "target", "classify", "checksums")},
     }
+
+
+def processor(ns: int) -> dict[str, Any]:
+    """Bounds of the module's CPU time."""
+    return {f"cpu.{name}": Between(0, ns) for name in stats.GROUPS["cpu"][2]}
