@@ -23,8 +23,7 @@ from davidlib.util import TOOLS, TREE  # noqa: E402
 PROGRAMS = ("sim", "store", "classify", "trace", "compile", "replay", "calls", "common")
 SOURCES = ("dm-david/", "model/", "classifier/", *(f"tools/{room}/" for room in PROGRAMS))
 SUFFIXES = (".c", ".h", ".S", ".lds", ".sh", ".txt", "")  # without one: Makefile, Kbuild
-BESIDE = ("Makefile", "tools/program.mk", "tools/setup", "tools/setup-bench.txt", "tools/setup-python.txt",
-          "tools/setup-lint.txt")
+BESIDE = ("Makefile", "tools/program.mk", "tools/setup", "tools/setup-bench.txt", "tools/setup-python.txt")
 
 
 def commands() -> list[str]:

@@ -514,7 +514,7 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 		if (strpbrk(jobs[i].name, "\"\\"))
 			snprintf(why, sizeof(why), "quotes in its name");
 		else if (has_controls(jobs[i].name))
-			snprintf(why, sizeof(why), "control characters in its name");
+			snprintf(why, sizeof(why), "control characters in that name");
 		else if (job_parse(&jobs[i].job, words, profile, why))
 			;
 		else if (jobs[i].job.untimed && args->array)
