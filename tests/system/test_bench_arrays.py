@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import benchrun
-from davidlib.bench import arraywords, precheck, runs, spec, target, testbed
+from davidlib.bench import arraywords, doubts, precheck, runs, spec, target, testbed
 from helpers import arrayruns
 from test_bench import DISK, LAB, WORK, parse
 
@@ -183,12 +183,31 @@ def test_an_age_is_a_dimension_by_a_recipe_of_david_age(tmp_path, monkeypatch) -
 
 def test_figures_of_members_are_sums_but_for_what_they_share() -> None:
     one = {"state": "ok", "fault": "none", "block_size": 4096, "late_max": 5, "late": [1, 2], "name": "a",
-           "reach": {"pages": 3, "first": 1, "end": 2}, "busy_ns": 7, "pool_saved": 2, "pool_memory": 8}
+           "reach": {"pages": 3, "first": 1, "end": 2, "most_first": 1, "most_end": 2},
+           "busy_ns": 7, "pool_saved": 2, "pool_memory": 8}
     other = one | {"state": "full", "fault": "room", "late_max": 9, "late": [1, 0, 4], "name": "b"}
     assert target.together([one, other]) == {
         "state": "full", "fault": "room", "block_size": 4096, "late_max": 9, "late": [2, 2, 4], "name": "a",
-        "reach": {"pages": 6, "first": 2, "end": 4}, "busy_ns": 14, "pool_saved": 2, "pool_memory": 8}
+        "reach": {"pages": 6, "first": 2, "end": 4, "most_first": 2, "most_end": 4},
+        "busy_ns": 14, "pool_saved": 2, "pool_memory": 8}
     assert target.together([one]) is one
+    assert not any(target.together([one | {"reach": dict.fromkeys(one["reach"], 0)}] * 3)["reach"].values())
+
+
+@pytest.mark.parametrize("strayed", [0, 1])
+def test_a_mirror_that_nothing_is_read_from_has_no_heads_that_stayed(strayed: int) -> None:
+    """md reads from one of them, one request at a time: its heads went over all of the disk, but a hundredth
+    at either end. A page that the other one was asked for changes little."""
+    size = 1_000_000
+    busy = {"pages": 300, "first": 7000, "end": 995_000, "most_first": 10_000, "most_end": 990_000}
+    idle = {"pages": strayed, "first": 8, "end": 16, "most_first": 8, "most_end": 16} if strayed else (
+        dict.fromkeys(busy, 0))
+    rest = {"state": "ok", "fault": "none", "block_size": 4096, "late_max": 5, "late": [1, 2], "name": "a",
+            "busy_ns": 7, "pool_saved": 2, "pool_memory": 8, "target_sectors": size}
+    for members in ([busy, idle], [idle, busy], [idle, idle, busy]):
+        found = target.together([rest | {"reach": one} for one in members])
+        share = doubts.reach_of(found)
+        assert share["stroked_bytes"] / share["disk_bytes"] == pytest.approx(0.98, abs=0.01), (members, share)
 
 
 def run_of(lab, name: str) -> dict[str, Any]:

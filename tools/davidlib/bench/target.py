@@ -75,13 +75,23 @@ class Target:
 SINGLE = Target(f"/dev/mapper/{NAME}", (NAME,))
 
 
+def _reach(members: list[dict[str, int]]) -> dict[str, int]:
+    """Places add up. How far most requests went is the members' mean, by the pages that each was asked for,
+    times the members: a mirror that nothing was read from has no heads that stayed in one place."""
+    found = {name: sum(one[name] for one in members) for name in members[0]}
+    if found["pages"]:
+        went = sum((one["most_end"] - one["most_first"]) * one["pages"] for one in members)
+        found["most_end"] = found["most_first"] + went * len(members) // found["pages"]
+    return found
+
+
 def together(figures: list[dict[str, Any]]) -> dict[str, Any]:
     """Of the members of one pool as of one disk. Its state is the worst that one has, with its fault. Places
-    add up, too: their differences are of all members."""
+    add up, too: their differences are of all members that have requests."""
     if len(figures) == 1:
         return figures[0]
     worst = max(figures, key=lambda one: stats.STATES.index(one["state"]))
-    reach = {name: sum(one["reach"][name] for one in figures) for name in figures[0]["reach"]}
+    reach = _reach([one["reach"] for one in figures])
     of_pool = {name: max(one[name] for one in figures) for name in group.OF_THE_POOL}
     return group.total(figures[0]["name"], figures) | of_pool | {"reach": reach, "fault": worst["fault"]}
 
