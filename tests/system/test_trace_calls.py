@@ -15,7 +15,7 @@ import pytest
 from davidlib import build
 from davidlib.trace import tracefile
 from helpers import compiledfile
-from helpers.ordercases import EXCL, HERE, RW, Trace, at
+from helpers.ordercases import DIR, EXCL, HERE, RW, Trace, at
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
@@ -152,6 +152,28 @@ def test_what_a_call_found_as_it_began_is_older_than_what_others_did_meanwhile(t
     database = sqlite3.connect(tmp_path / "t.db")
     files = database.execute("SELECT ino, size, links, removed FROM file WHERE ino ORDER BY ino").fetchall()
     assert files == [(7, 15, 1, 0), (8, 0, 0, 1)]
+
+
+RACES = {
+    # A directory of which nobody knows whether it was there is made and removed at the same time.
+    "gone": (-2, ["mkdir", "rmdir", "stat"]),
+    "there": (0, ["rmdir", "mkdir", "stat"]),
+    "nobody": (None, ["mkdir", "rmdir"]),
+}
+
+
+@pytest.mark.parametrize("case", RACES)
+def test_of_two_orders_that_may_be_what_is_there_afterwards_decides(case: str, tmp_path: Path) -> None:
+    later, order = RACES[case]
+    trace = Trace()
+    trace.thread(2)
+    trace.name(at(1, 2, 3), "mkdir", 0, "d", ino=7, mode=DIR)
+    trace.name(at(2, 1, 4), "rmdir", 0, "d", ino=7, mode=DIR)
+    if later is not None:
+        trace.name(at(1, 5, 6), "stat", later, "d", ino=8 if not later else 0, mode=DIR)
+    trace.finish(tmp_path / "t.db")
+    found = sqlite3.connect(tmp_path / "t.db").execute("SELECT name FROM call ORDER BY id").fetchall()
+    assert [name for (name,) in found] == order
 
 
 def test_what_a_look_has_seen_of_a_call_under_way_counts_once(tmp_path: Path) -> None:

@@ -464,6 +464,28 @@ static bool is_as_claimed(const struct finder *f, const struct claim *claim)
 
 static void take(struct finder *f, u32 number, unsigned int depth);
 
+/*
+ * Nobody knows yet how the name is, and @op may have found it so from the start: then @other has
+ * found it as @op has left it. Both orders may be; the next call that says how the name is decides.
+ */
+static bool goes_first(struct finder *f, const struct op *op, const struct claim *wants,
+		       const struct claim *other)
+{
+	const struct name *name = &f->name[wants->name];
+	u8 left = wants->after ?: wants->before;
+	const struct claim *later;
+
+	if (name->state != STATE_ANY || other->before != left)
+		return false;
+	for (later = next_claim(f, other); later; later = next_claim(f, later)) {
+		const struct op *who = &f->op[later->op];
+
+		if (who != op && !may_be_next(f, who))
+			break;
+	}
+	return !later || later->before != left || other->after == left;
+}
+
 /* Somebody who may be next and makes the name as the call has found it is taken before. */
 static void take_maker(struct finder *f, const struct op *op, const struct claim *wants,
 		       unsigned int depth)
@@ -475,7 +497,8 @@ static void take_maker(struct finder *f, const struct op *op, const struct claim
 		const struct op *other = &f->op[claim->op];
 
 		if (claim->after != wants->before || other == op || !may_be_next(f, other) ||
-		    (claim->moved && (!op->file || op->file != other->file)))
+		    (claim->moved && (!op->file || op->file != other->file)) ||
+		    goes_first(f, op, wants, claim))
 			continue;
 		take(f, claim->op, depth + 1);
 		return;
