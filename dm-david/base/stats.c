@@ -78,6 +78,7 @@ void stats_read(struct stats __percpu *stats, struct david_stats *st)
 	COPY_ARRAY(st->measured, sum.measured);
 	COPY_ARRAY(st->measured_ns, sum.measured_ns);
 	COPY_ARRAY(st->measured_times, sum.measured_times);
+	COPY_ARRAY(st->zones, sum.zones);
 	mutex_unlock(&lock);
 }
 
@@ -114,6 +115,7 @@ static void model_stats(struct model_figures *model, struct david_stats *st)
 	COPY_ARRAY(st->cached, model->cached);
 	COPY_ARRAY(st->pending, model->pending);
 	COPY_ARRAY(st->faults, model->faults);
+	COPY_ARRAY(st->zones_ns, model->zones_ns);
 	st->read_hits = model->read_hits;
 	st->read_pages = model->read_pages;
 	COPY_ARRAY(st->modelled, model->requests);
@@ -304,6 +306,24 @@ static const char * const failed_names[DAVID_SLOTS] = {
 	[DAVID_FAULTS_MOVED] = "moved",
 };
 
+static const char * const zone_names[DAVID_SLOTS] = {
+	[DAVID_ZONE_OPEN] = "open",
+	[DAVID_ZONE_CLOSE] = "close",
+	[DAVID_ZONE_FINISH] = "finish",
+	[DAVID_ZONE_RESET] = "reset",
+	[DAVID_ZONE_APPEND] = "append",
+	[DAVID_ZONE_OPENED] = "opened",
+	[DAVID_ZONE_REFUSED] = "refused",
+};
+
+/* Those without data. */
+static const char * const timed_zone_names[DAVID_SLOTS] = {
+	[DAVID_ZONE_OPEN] = "open",
+	[DAVID_ZONE_CLOSE] = "close",
+	[DAVID_ZONE_FINISH] = "finish",
+	[DAVID_ZONE_RESET] = "reset",
+};
+
 /* Stands for the names of a histogram's buckets, which have none. */
 static const char * const histogram[1];
 
@@ -374,6 +394,8 @@ static const struct {
 	ARRAY(pending, "pending", pending_names),
 	ARRAY(faults, "faults", failed_names),
 	FIELD(created),
+	ARRAY(zones, "zones", zone_names),
+	ARRAY(zones_ns, "zones_ns", timed_zone_names),
 };
 
 static int print_histogram(const u64 *value, char *result, unsigned int maxlen)

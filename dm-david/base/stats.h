@@ -40,6 +40,7 @@ struct stats {
 	u64 measured[DAVID_REQ_NR];
 	u64 measured_ns[DAVID_REQ_NR];
 	u64 measured_times[DAVID_BUCKETS];
+	u64 zones[DAVID_ZONE_NR];
 };
 
 /*
@@ -67,6 +68,7 @@ struct model_figures {
 	u64 cached[DAVID_REQ_FLUSH];	/* of reads and writes */
 	u64 pending[DAVID_PENDING_NR];
 	u64 faults[DAVID_FAULTS_NR];
+	u64 zones_ns[DAVID_ZONE_TIMED];
 	struct list_head sources;	/* the models of the disk's tables */
 	struct reach *reached;		/* NULL until a table has a model that counts it */
 	u64 busy_ns;

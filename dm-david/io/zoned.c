@@ -387,6 +387,11 @@ static blk_status_t zoned_status(enum zone_error error)
 	}
 }
 
+static void zoned_count(const struct david_io *io, enum david_zone what)
+{
+	this_cpu_inc(io->d->store->stats->zones[what]);
+}
+
 static struct zoned_turns *zoned_turns_of(const struct david_io *io)
 {
 	return &io->d->zoned->turns[io->zone];
@@ -459,15 +464,19 @@ bool zoned_accept(struct david_io *io)
 		bio->bi_status = zoned_command(io, append ? ZONE_OP_APPEND : ZONE_OP_WRITE, sector,
 					       bio_sectors(bio), &result);
 	if (bio->bi_status) {
+		zoned_count(io, DAVID_ZONE_REFUSED);
 		bio_endio(bio);
 		return false;
 	}
 	zoned_see_super(io, result.sector);
 	io->first = result.sector;
-	if (result.opened)
+	if (result.opened) {
+		zoned_count(io, DAVID_ZONE_OPENED);
 		io->at_end |= END_OPENS;
+	}
 	if (!append)
 		return true;
+	zoned_count(io, DAVID_ZONE_APPEND);
 	io->at_end |= END_APPEND;
 	bio->bi_opf = (bio->bi_opf & ~REQ_OP_MASK) | REQ_OP_WRITE;
 	bio->bi_iter.bi_sector = io->d->ti->begin + result.sector;
@@ -504,6 +513,10 @@ int zoned_manage(struct david_io *io)
 	/* compat_split_reset_all() */
 	if (d->zoned && bio_op(bio) != REQ_OP_ZONE_RESET_ALL)
 		bio->bi_status = zoned_command(io, zoned_op(bio), sector, 0, &result);
+	/* The two enums number them alike. */
+	BUILD_BUG_ON(ZONE_OP_RESET - ZONE_OP_OPEN != DAVID_ZONE_RESET - DAVID_ZONE_OPEN);
+	zoned_count(io, bio->bi_status ? DAVID_ZONE_REFUSED :
+		    DAVID_ZONE_OPEN + zoned_op(bio) - ZONE_OP_OPEN);
 	if (!bio->bi_status && d->timing && !(INJECTED(timeless) && io->at_end & END_ZONE) &&
 	    !map_timed(io, DAVID_REQ_FLUSH, &mapped))
 		return mapped;

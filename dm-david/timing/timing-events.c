@@ -118,9 +118,12 @@ void timing_count_completion(struct model_figures *figures, const struct timed *
 	BUILD_BUG_ON((int)DISK_READ != (int)DAVID_REQ_READ);
 	BUILD_BUG_ON((int)DISK_WRITE != (int)DAVID_REQ_WRITE);
 	BUILD_BUG_ON((int)DISK_FLUSH != (int)DAVID_REQ_FLUSH);
-	/* Commands to zones are in none of these. */
-	if (unlikely(request->op >= DISK_OP_NR))
+	BUILD_BUG_ON(DISK_ZONE_RESET - DISK_ZONE_OPEN != DAVID_ZONE_RESET - DAVID_ZONE_OPEN);
+	if (unlikely(request->op >= DISK_OP_NR)) {
+		if (request->op >= DISK_ZONE_OPEN)
+			figures->zones_ns[request->op - DISK_ZONE_OPEN] += ns;
 		return;
+	}
 	figures->requests[request->op]++;
 	figures->ns[request->op] += ns;
 	if (request->op != DISK_FLUSH)

@@ -205,6 +205,22 @@ enum david_faults {
 };
 
 /*
+ * To the zones of a zoned disk: index into david_stats.zones, and up to DAVID_ZONE_TIMED into
+ * david_stats.zones_ns.
+ */
+enum david_zone {
+	DAVID_ZONE_OPEN,	/* commands that were done */
+	DAVID_ZONE_CLOSE,
+	DAVID_ZONE_FINISH,
+	DAVID_ZONE_RESET,
+	DAVID_ZONE_TIMED,
+	DAVID_ZONE_APPEND = DAVID_ZONE_TIMED,
+	DAVID_ZONE_OPENED,	/* writes and appends that found their zone not open */
+	DAVID_ZONE_REFUSED,	/* by the zone's state, or by a limit */
+	DAVID_ZONE_NR
+};
+
+/*
  * Blocks that were undecided when they were written, and are kept until an inode decides: index
  * into david_stats.unclassified, blocks.
  */
@@ -308,6 +324,8 @@ struct david_stats {
 	 * A disk that is made again under its name has another one.
 	 */
 	__u64 created;
+	__u64 zones[DAVID_SLOTS];	/* of a zoned disk */
+	__u64 zones_ns[DAVID_SLOTS];	/* sums of modelled response times */
 };
 
 struct david_version {

@@ -61,6 +61,9 @@ IDLE = {
         "parts.map",
         "parts.fault",
         "faults.",
+        # cases/vzoned.py has disks with zones.
+        "zones.",
+        "zones_ns.",
         "reach.first",
         "reach.most_first",
         "flash.map_programs",

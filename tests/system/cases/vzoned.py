@@ -67,21 +67,28 @@ class Life:
             self.opened += zone.cond not in (2, 3)
 
 
-def check_commands(drive: str, life: Life, result: Recording, deep: int) -> None:
-    """What the program waited is what was recorded, and that what the profile's words say."""
+def check_commands(drive: str, life: Life, result: Recording, deep: int, counted: dict) -> None:
+    """What the program waited is what was recorded and counted, and that what the profile's words say."""
+    took = dict.fromkeys(OPS, 0)
     queued = [event for event in result.events("queue") if event["op"] > 3][: len(life.took)]
     completed = {event["id"]: event["completion"] for event in result.events("complete")}
     if [event["op"] for event in queued] != [OPS[what] for what, _, _ in life.took]:
         raise Failed(f"{len(queued)} commands to zones were recorded, of {len(life.took)}")
-    for event, (what, had, took) in zip(queued, life.took, strict=True):
+    for event, (what, had, waited) in zip(queued, life.took, strict=True):
         modelled = completed[event["id"]] - event["arrival"]
-        if not modelled <= took <= modelled + PROGRAM_NS:
-            raise Failed(f"{drive}: a {what} took {took} ns, and has {modelled} ns in the model")
+        took[what] += modelled
+        if not modelled <= waited <= modelled + PROGRAM_NS:
+            raise Failed(f"{drive}: a {what} took {waited} ns, and has {modelled} ns in the model")
         if what == "reset" and drive == "wd-ultrastar-dc-zn540-1tb":
             # The profile's words
             should = 2_360 + 7_010_000 + 9_180_000 * had // (life.shape.capacity * 2048)
             if abs(modelled - should) > 1:
                 raise Failed(f"a reset of {had} sectors takes {modelled} ns, not {should}")
+    kinds = {what: sum(what == other for other, _, _ in life.took) for what in OPS}
+    if counted["zones"] != kinds | {"append": 0, "opened": life.opened, "refused": 0}:
+        raise Failed(f"{drive}: counted are {counted['zones']}, of {kinds} and {life.opened} opened")
+    if counted["zones_ns"] != took:
+        raise Failed(f"{drive}: counted are {counted['zones_ns']} ns, of {took}")
     opened = sum(bool(event["flags"] & OPENS) for event in result.events("queue")[:deep])
     if opened != life.opened:
         raise Failed(f"{opened} writes have opened a zone, and should be {life.opened}")
@@ -102,7 +109,8 @@ def zones_take_what_the_simulator_says(steps: int) -> None:
                     life.step((0, 3, 4, 9, 12)[step % 5])
                 os.fsync(fd)
                 # The kernel's, as of a job that fio runs at a depth
-                sent = device_stats("vz")["requests"]
+                before = device_stats("vz")
+                sent = before["requests"]
                 for zone in (1, 2, 5):
                     manage(fd, "reset", zone * life.sectors, life.sectors)
             deep = sum(sent[kind] for kind in ("read", "write", "flush")) + len(life.took)
@@ -115,7 +123,7 @@ def zones_take_what_the_simulator_says(steps: int) -> None:
         said = result[0].replay(drive, shape.bytes)
         if said["n"] != said["compared"] or said["n"] < steps or said["differ"]:
             raise Failed(f"{drive}: {said}")
-        check_commands(drive, life, result[0], deep)
+        check_commands(drive, life, result[0], deep, before)
         parts = check_parts(figures, said)
         kinds = {what: sum(what == other for other, _, _ in life.took) for what in OPS}
         if min(kinds.values()) < 3 or life.opened < 3:

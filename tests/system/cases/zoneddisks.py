@@ -15,7 +15,7 @@ from pathlib import Path
 from cases import case
 from davidlib.disk import create, zones
 from helpers import raw
-from helpers.guest import Failed, david, dm, loop_disk, mapped, ram_disk, run
+from helpers.guest import Failed, david, device_stats, dm, loop_disk, mapped, ram_disk, run
 from helpers.units import GIB, KIB, MIB
 from helpers.zoned import (
     CONVENTIONAL,
@@ -116,6 +116,12 @@ def a_drive_with_zones_is_made_shown_and_lasts_and_takes_its_zoned_device_away()
                 with raw.opened("/dev/mapper/zd") as fd:
                     zone_life(fd, shape)
                     report = raw_report(fd, shape.zones)
+                counted = device_stats("zd")["zones"]
+                if counted != {"open": 1, "close": 0, "finish": 1, "reset": 1, "append": 0, "opened": 3,
+                               "refused": 1}:
+                    raise Failed(f"{drive}: {counted}")
+                if "commands and writes that" not in david("stats", "zd"):
+                    raise Failed("david stats says nothing of zones")
                 check_shown(drive, shape, report)
                 refused("resize", "zd", str(2 * shape.bytes))
             finally:

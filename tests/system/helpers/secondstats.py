@@ -87,6 +87,7 @@ def times(requests: list[Done], said: dict[str, Any]) -> dict[str, Any]:
            for name, count in said.get(group, {}).items()},
         "unmodelled": 0,
         **{f"faults.{name}": 0 for name in stats.MODEL_GROUPS["faults"][2]},
+        **{f"{group}.{name}": 0 for group, (_, _, names) in stats.ZONE_GROUPS.items() for name in names},
         "queue_waits": sum(one.waited > 0 for one in requests),
         "queue_wait_ns": sum(one.waited for one in requests),
         "measured_times.0": 0,

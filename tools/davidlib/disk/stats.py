@@ -118,8 +118,15 @@ MODEL_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 READS = ("read_hits", "read_pages")
 END = ("created",)
+# Of a disk with zones, behind that: commands that were done, and the modelled times of those without data.
+ZONE_COMMANDS = ("open", "close", "finish", "reset")
+ZONE_GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "zones": ("zones", "zones_", (*ZONE_COMMANDS, "append", "opened", "refused")),
+    "zones_ns": ("zones_ns", "zones_ns_", ZONE_COMMANDS),
+}
 REACH_PAGE = 4096  # bytes
 ALL_GROUPS = GROUPS | TIME_GROUPS | {"checksums": CHECKSUMS} | LATE_GROUPS | DELIVERED | MODEL_GROUPS
+ALL_GROUPS |= ZONE_GROUPS
 EXACT = ("exact_blocks", "exact_limit")
 POOL = ("pool_saved", "pool_memory")
 PACKS = ("packs_store",)
@@ -161,6 +168,7 @@ class Struct(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in (*POOL, *PACKS, *READS)),
         *((field, _SLOT_ARRAY) for field in MODEL_GROUPS),
         *((name, ctypes.c_uint64) for name in END),
+        *((field, _SLOT_ARRAY) for field in ZONE_GROUPS),
     ]
 
 

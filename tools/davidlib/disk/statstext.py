@@ -65,6 +65,15 @@ FAILED_MEANS = {
     "detours": "ways to a spare block",
     "moved": "blocks that were moved to a spare one",
 }
+ZONE_MEANS = {
+    "open": "commands to open a zone",
+    "close": "to close one",
+    "finish": "to make one full",
+    "reset": "to empty one",
+    "append": "writes whose place the disk chose",
+    "opened": "writes that found their zone not open",
+    "refused": "commands and writes that the zone's state or a limit does not allow",
+}
 
 
 def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str], None]) -> None:
@@ -95,6 +104,13 @@ def _times(stats: dict[str, Any], row: Callable[..., None], title: Callable[[str
         row("stroked", f"{100 * stroked / disk:.3g} %",
             "of the disk: from the first sector to the last, without metadata and few outliers")
         row("touched", f"{100 * touched / disk:.3g} %", f"of it: {format_size(touched)}, each page once")
+    if any(stats["zones"].values()):
+        title("zones")
+        for name, count in stats["zones"].items():
+            ns = stats["zones_ns"].get(name, 0)
+            took = f", {format_time(ns)} of the modelled drive" if ns else ""
+            if count:
+                row(name, str(count), ZONE_MEANS[name] + took)
     if any(stats["faults"].values()):
         title("faults of the modelled drive")
         for name, count in stats["faults"].items():
