@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from davidlib import filesystems
 from davidlib.bench import runs, spec, target, testbed
 from davidlib.paper import images, plan, requests, storage, table2, table3
 from davidlib.disk import dm
@@ -64,6 +65,14 @@ BESIDE = {
     "beside-erased": ("sequential", "random-write", 3000),
     "beside-worn": ("random", "random-write", 3000),
 }
+# By name: a drive with zones, and what david-sim is asked; fio does the same.
+SEQUENTIAL = "write sequential size=64K depth=1 count=4000 warm=0"
+ZONED = {"zoned-flash": ("wd-ultrastar-dc-zn540-1tb", SEQUENTIAL),
+         # Its zone 600
+         "zoned-disk": ("wd-ultrastar-dc-hc620-14tb", SEQUENTIAL + " at=150G")}
+# The first zones of the disk are conventional, which some file systems need, and others then use alone.
+ZONED_SYSTEMS = {name: "wd-ultrastar-dc-hc620-14tb" if "-m" in system.zoned else "wd-ultrastar-dc-zn540-1tb"
+                 for name, system in filesystems.FILE_SYSTEMS.items() if system.zoned}
 FEW_READS = '[[filesystem]]\ntype = "none"\n[[workload]]\nkind = "random-read"\noperations = 50\n'
 # By name: a spec, and how often it is run.
 SPECS = {
@@ -89,6 +98,13 @@ SPECS = {
               '[[filesystem]]\ntype = "none"\n'
               f'[[workload]]\nkind = "{kind}"\noperations = {operations}\n', 1)
        for name, (precondition, kind, operations) in BESIDE.items()},
+    **{name: (f'[disk]\nprofile = "{drive}"\nclassify = "data"\n[[filesystem]]\ntype = "none"\n[[workload]]\n'
+              'kind = "fio"\njob = "[a]\\nrw=write\\nbs=64k\\ndirect=1\\nzonemode=zbd\\noffset=600z\\n'
+              'size=1z\\nnumber_ios=4000"\n', 1)
+       for name, (drive, _) in ZONED.items()},
+    **{f"zoned-{fs}": (f'[disk]\nprofile = "{drive}"\nsize = "256GiB"\n'
+                       f'[[filesystem]]\ntype = "{fs}"\n[[workload]]\nkind = "varmail"\nfiles = 40\n'
+                       "operations = 60\n", 1) for fs, drive in ZONED_SYSTEMS.items()},
     # Everything is kept, in a store that has no room for it.
     "full": (DISK + 'backing = "4M"\nclassify = "keep"\n[[filesystem]]\ntype = "none"\n'
              '[[workload]]\nkind = "random-write"\nblock = "64K"\n', 1),

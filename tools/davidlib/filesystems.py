@@ -14,6 +14,7 @@ class FileSystem:
     identity: tuple[str, ...]
     package: str  # Debian's, with mkfs and the checker
     benched: bool = True  # david bench offers it
+    zoned: tuple[str, ...] = ()  # more words on a disk with zones; () where it cannot be
 
 
 UUID = "UUID"  # stands for one in the words
@@ -22,14 +23,16 @@ FILE_SYSTEMS = {
     "ext3": FileSystem(("mkfs.ext3", "-q", "-F"), ("-U", UUID, "-E", f"hash_seed={UUID}"), "e2fsprogs"),
     "ext4": FileSystem(("mkfs.ext4", "-q", "-F"), ("-U", UUID, "-E", f"hash_seed={UUID}"), "e2fsprogs"),
     "xfs": FileSystem(("mkfs.xfs", "-q", "-f"), ("-m", f"uuid={UUID}"), "xfsprogs"),
-    "btrfs": FileSystem(("mkfs.btrfs", "-q", "-f"), ("-U", UUID), "btrfs-progs"),
-    "f2fs": FileSystem(("mkfs.f2fs", "-q", "-f"), (), "f2fs-tools"),
+    "btrfs": FileSystem(("mkfs.btrfs", "-q", "-f"), ("-U", UUID), "btrfs-progs",
+                        zoned=("-O", "zoned", "-d", "single", "-m", "single")),
+    "f2fs": FileSystem(("mkfs.f2fs", "-q", "-f"), (), "f2fs-tools", zoned=("-m",)),
     "nilfs2": FileSystem(("mkfs.nilfs2", "-q", "-f"), (), "nilfs-tools", benched=False),
 }
 BENCHED = tuple(name for name, system in FILE_SYSTEMS.items() if system.benched)
 
 
-def made_alike(name: str, uuid: str) -> tuple[str, ...]:
+def made_alike(name: str, uuid: str, zoned: bool = False) -> tuple[str, ...]:
     """The words of mkfs; the device follows."""
     system = FILE_SYSTEMS[name]
-    return (*system.mkfs, *(word.replace(UUID, uuid) for word in system.identity))
+    identity = (word.replace(UUID, uuid) for word in system.identity)
+    return (*system.mkfs, *(system.zoned if zoned else ()), *identity)

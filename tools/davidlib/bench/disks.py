@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -65,10 +64,6 @@ def _profile(table: Table, name: str, base: Path) -> str:
     return str(path.resolve())
 
 
-def _has_zones(profile: str) -> bool:
-    return bool(re.search(r"^\s*zone_size\s*=", _text(profile), re.M))
-
-
 def _profiles(table: Table, base: Path) -> list[str]:
     found = [_profile(table, name, base) for name in table.several("profile", str, [])]
     names = list(map(short_name, found))
@@ -78,9 +73,6 @@ def _profiles(table: Table, base: Path) -> list[str]:
                               "them apart; copy one to a file of another name")
     if not found:
         raise table.wrong("profile", f"[disk] has no profile; there are {', '.join(files.names())}")
-    for profile in filter(_has_zones, found):
-        raise table.wrong("profile", f"profile: {short_name(profile)} has zones, which are written in order; "
-                          "the disks of a question have none; take a drive without zones")
     return found
 
 

@@ -19,7 +19,7 @@ from ..lab import needs
 from ..sizes import SECTOR, format_both, format_size, parse_size
 from ..util import to_get
 from ..workload import fiojob
-from . import mountoptions
+from . import mountoptions, zonewords
 from .arraywords import Array
 from .disks import Disk, short_name
 from .spec import NO_FILE_SYSTEM, FileSystem, Spec, SpecError
@@ -112,7 +112,8 @@ def _mkfs_mistake(system: FileSystem, size: int) -> str:
 
 def _systems(spec: Spec) -> None:
     """Words for mkfs and mount. Of mkfs alone it is known what it takes."""
-    sizes = {size for disk in spec.disks if (size := size_of(disk))}
+    # A file has no zones that mkfs could look at.
+    sizes = {size for disk in spec.disks if not zonewords.is_zoned(disk) and (size := size_of(disk))}
     for system in spec.file_systems:
         if system.type == NO_FILE_SYSTEM:
             continue

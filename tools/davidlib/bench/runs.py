@@ -13,7 +13,7 @@ from typing import Any
 from ..nearest import did_you_mean
 from ..util import UserError
 from ..workload.kinds import KINDS
-from . import parts
+from . import parts, zonewords
 from .dimensions import variant
 from .disks import Disk, short_name
 from .faultwords import Faults
@@ -96,6 +96,8 @@ def _of(spec: Spec, workload: Workload, disk: Disk, kernel: Kernel, system: File
         found["faults"] = faults.told(bool(disk.array))
     if disk.state:
         found["array_state"] = disk.state.told()
+    if zonewords.is_zoned(disk):
+        found["zoned"] = True
     return found | ({"age": disk.age} if disk.age else {})
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from .. import filesystems
 from ..image import recipe
 from ..workload.kinds import KINDS
-from . import disks, faultwords, goals, kernelwords, works
+from . import disks, faultwords, goals, kernelwords, works, zonewords
 from .dimensions import SYSTEM, Factors, Level, points
 from .disks import Disk, short_name
 from .faultwords import Faults
@@ -251,6 +251,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
     _unique(source, "faults", spec.faults)
     for check in (_raw_ones, _aged_ones, _arrays, _failing_ones, _mistakes):
         check(source, spec)
+    zonewords.check(spec)
     if why := refuse_metric(spec, spec.metric):
         raise top.wrong("metric", why)
     return spec

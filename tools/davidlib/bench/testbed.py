@@ -139,11 +139,11 @@ def make_disk(run: dict[str, Any]) -> Target:
     return target.make(disk, run.get("array"), run["seed"], run.get("array_state"))
 
 
-def mkfs_words(system: dict[str, Any], seed: int, disk: str = DISK) -> list[str]:
+def mkfs_words(system: dict[str, Any], seed: int, disk: str = DISK, zoned: bool = False) -> list[str]:
     """With a fixed uuid: ext's order of names, and so a run's times, depend on it."""
     fixed = str(uuid.UUID(int=(seed << 64) + 0xDA71D, version=4))
     words = [word + EXTENDED if word.startswith("hash_seed=") and system["type"] == "ext4" else word
-             for word in filesystems.made_alike(system["type"], fixed)]
+             for word in filesystems.made_alike(system["type"], fixed, zoned)]
     return [*words, *system["mkfs"], disk]
 
 
@@ -159,7 +159,7 @@ def make_file_system(run: dict[str, Any], disk: str = DISK) -> str:
     """Where the workload goes to."""
     if run["file_system"]["type"] == "none":
         return disk
-    call(*mkfs_words(run["file_system"], run["seed"], disk))
+    call(*mkfs_words(run["file_system"], run["seed"], disk, "zoned" in run))
     mount(run["file_system"], disk)
     return MOUNT
 

@@ -39,7 +39,7 @@ MS = 1_000_000  # fio counts whole milliseconds
 REQUEST = 128 << 10  # no request of a stream is cut smaller
 
 
-def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
+def sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Name and options of each section; an option without a value is on. [global] goes to those below it.
     As fio does, a line ends where a comment begins."""
     shared: dict[str, str] = {}
@@ -64,8 +64,8 @@ def _sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _mistake(job: str, raw: bool) -> str:
-    sections = list(_sections(job))
-    for name, options in sections:
+    found = list(sections(job))
+    for name, options in found:
         if not name:
             return f"{next(iter(options))}: stands in no section; write a line such as [job] above it"
         for key in options:
@@ -84,9 +84,9 @@ def _mistake(job: str, raw: bool) -> str:
         file = options.get("filename", "")
         if file and (raw or file.startswith("/")):
             return f"filename={file}: leave it out; {_PLACE}" + (", the raw disk" if raw else "")
-    if not sections:
+    if not found:
         return "there is no section but [global]; write a line such as [job] and its options"
-    return _same_blocks(sections, raw)
+    return _same_blocks(found, raw)
 
 
 def _file(name: str, options: dict[str, str]) -> str:
@@ -138,13 +138,13 @@ def _is_random(options: dict[str, str]) -> bool:
 
 def is_random(params: dict[str, Any]) -> bool:
     """Are some of its requests? reads_of() counts those of the others."""
-    return any(_is_random(options) for _, options in _sections(params["job"]))
+    return any(_is_random(options) for _, options in sections(params["job"]))
 
 
 def unknown(params: dict[str, Any]) -> dict[str, str]:
     """Metrics that cannot be told of a job, and why not. Empty: all are known."""
     found: dict[str, str] = {}
-    for _, options in _sections(params["job"]):
+    for _, options in sections(params["job"]):
         if not _writes(options):
             continue
         if sync := _on(options, SYNCS):
@@ -237,7 +237,7 @@ def reads_of(logs: dict[int, list[Logged]], params: dict[str, Any]) -> tuple[int
     was asked for besides, as memory has whole pages, by reads at random; and the bytes of the section that
     read the fewest, of several that read."""
     numbers, in_order, rest, read = itertools.count(1), 0, 0, list[int]()
-    for _, options in _sections(params["job"]):
+    for _, options in sections(params["job"]):
         direct = options.get("direct", "0") not in OFF or options.get("buffered", "1") in OFF
         mine = [next(numbers) for _ in range(int(options.get("numjobs", "1")))]
         sizes = [one.size for number in mine for one in logs.get(number, ()) if one.direction == "read"]
