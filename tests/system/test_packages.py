@@ -161,6 +161,8 @@ def test_what_labs_need_and_is_missing_is_one_line_and_recommended(
     (tmp_path / "uml-1-2").mkdir()
     (tmp_path / "uml-1-2/built").touch()
     assert needs.of_labs() == [*needs.MACHINE, *needs.MODULE]
+    (tmp_path / "uml-1-2/built").unlink()
+    assert needs.of_labs("vm") == [*needs.MACHINE, *needs.MODULE]
 
 
 def test_the_unit_of_a_disk_is_sound_and_calls_what_is_installed(root: Path) -> None:

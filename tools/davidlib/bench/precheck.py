@@ -19,7 +19,7 @@ from ..lab import needs
 from ..sizes import SECTOR, format_both, format_size, parse_size
 from ..util import to_get
 from ..workload import fiojob
-from . import mountoptions, zonewords
+from . import kernelwords, mountoptions, zonewords
 from .arraywords import Array
 from .disks import Disk, short_name
 from .spec import NO_FILE_SYSTEM, FileSystem, Spec, SpecError
@@ -164,7 +164,7 @@ def missing(spec: Spec) -> list[str]:
     known = {system.package: system.mkfs[0] for system in used}
     if any(work.kind == "fio" for work in spec.workloads):
         known["fio"] = "fio"
-    labs = [] if spec.where == "here" else needs.of_labs()
+    labs = [] if spec.where == "here" else needs.of_labs(kernelwords.KIND[spec.where])
     return [*labs, *needs.of_python(), *needs.missing(known)]
 
 

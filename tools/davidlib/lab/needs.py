@@ -37,9 +37,10 @@ def missing(*tables: Mapping[str, str]) -> list[str]:
     return [package for table in tables for package, what in table.items() if not _there(what)]
 
 
-def of_labs() -> list[str]:
-    """For a lab of the default kind: its kernel, too, where none was built yet."""
-    return missing(MACHINE, MODULE, *([] if next(KERNELS.glob("uml-*/built"), None) else [KERNEL]))
+def of_labs(kind: str = "uml") -> list[str]:
+    """For a lab: of the uml lab its kernel, too, where none was built yet."""
+    builds = kind == "uml" and not next(KERNELS.glob("uml-*/built"), None)
+    return missing(MACHINE, MODULE, *([KERNEL] if builds else []))
 
 
 def of_python() -> list[str]:
