@@ -6,15 +6,19 @@ Each is given files that are empty, foreign, cut short, or made of two. None end
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import lzma
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from davidlib.replay import programs
-from davidlib.trace import importing, tracefile
+from davidlib.trace import blocks, importing, tracefile
 from davidlib.util import UserError
 from test_inputs import JPEG, SAMPLES, status_of
 from test_status import commands
@@ -164,8 +168,40 @@ def test_what_has_no_format_is_named(right: dict[str, Path], tmp_path: Path) -> 
     assert "has none of the formats" in refused(log, None, out)
     log.write_bytes(b"")
     assert "it is empty" in refused(log, None, out)
-    log.write_bytes(lzma.compress(LOG.encode()))
-    assert "its name has to end in .xz" in refused(log, None, out)
+    log.write_bytes(lzma.compress(b"This is\nno trace.\n"))
+    assert "it is compressed by xz" in refused(log, None, out)
+
+
+PACKED = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: subprocess.run(["zstd", "-cq"], input=data, capture_output=True, check=True).stdout,
+    "lz4": lambda data: subprocess.run(["lz4", "-cq"], input=data, capture_output=True, check=True).stdout,
+}
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("form", PACKED)
+def test_a_text_is_unpacked_whatever_its_name_is(form: str, coding: str, tmp_path: Path) -> None:
+    if form in ("zst", "lz4") and not shutil.which({"zst": "zstd"}.get(form, form)):
+        pytest.skip(f"no {form} here")
+    log, out = tmp_path / "log", tmp_path / "t.db"
+    text = "".join(f"{128166372003061629 + n},usr,0,Read,{n * 4096},4096,100\r\n" for n in range(300))
+    whole = PACKED[form](text.encode(coding))
+    log.write_bytes(whole)
+    account = importing.import_lines(None, log, out).account
+    assert account.lines == 300 and not account.left_out and not account.guessed
+    assert blocks.load(log, None)[0] == "msr"
+    out.unlink()
+    log.write_bytes(whole + whole[: len(whole) // 2])  # the first is a whole text
+    assert "cannot be read" in refused(log, None, out) and not out.exists()
+    middle = len(whole) // 2
+    wrong = bytes(255 - byte for byte in whole[middle : middle + 40])
+    log.write_bytes(whole[:middle] + wrong + whole[middle + 40 :])
+    assert refused(log, "msr", out) and not out.exists()  # in one line: no other error
+    log.write_bytes(PACKED[form](b""))
+    assert f"{log} has none of the formats" in refused(log, None, out)
 
 
 def test_what_is_cut_short_is_refused(tmp_path: Path) -> None:

@@ -473,7 +473,7 @@ def test_times_of_dxt_are_whatever_it_prints_and_backward_ones_are_said(tmp_path
 
 @pytest.mark.parametrize(("content", "says"), [
     (MSR.encode(), "it is no trace; `david trace import` makes a trace of another tool's text"),
-    (b"\x1f\x8b\x08", "it is compressed by gzip; its name has to end in .gz; `david trace import` makes"),
+    (b"\x1f\x8b\x08", "it is compressed by gzip; `david trace import` makes"),
     (b"SQLite format 3\0" + bytes(100), "could not be compiled"),
 ])  # fmt: skip
 def test_what_is_compiled_and_is_no_trace_is_told_the_way(content: bytes, says: str, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import lzma
 import re
 from array import array
 from collections import Counter
@@ -174,7 +173,7 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
             said = blocks.account.each(lines)
             for _ in READERS[kind](blocks, said):
                 pass
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except importing.UNREADABLE as error:
         raise UserError(f"{path}: cannot be read: {reason_of(error)}") from None
     if not len(blocks):
         account = "; ".join(blocks.account.as_text(str(path), Taken(0), "requests"))

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
+import io
 import lzma
+import shutil
+import subprocess
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, IO, cast
+from typing import Any, IO
 
 from ..util import UserError, reason_of
 from . import formats, from_blktrace, program, recognise, tracefile
@@ -19,11 +24,51 @@ from .account import Account, Taken
 from .from_requests import Calls
 from .from_strace import has_clock
 
-def _open_text(path: Path) -> IO[str]:
-    openers: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-    opener = openers.get(path.suffix, open)
-    # A mark of the order of bytes, as Windows writes one in front of a text, is no part of the first line.
-    return cast(IO[str], opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape"))
+# What reading a text raises that is not whole.
+UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
+# How compressed texts begin, whatever their names are, and who reads them.
+_OPENERS: tuple[tuple[bytes, Callable[..., Any]], ...] = (
+    (b"\x1f\x8b", gzip.open),
+    (b"BZh", bz2.open),
+    (b"\xfd7zXZ\0", lzma.open),
+)
+_PROGRAMS = ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\x04\x22\x4d\x18", "lz4"))
+
+
+def _as_text(data: Any) -> IO[str]:
+    """Windows writes a mark of the order of bytes in front of a text, also in front of one of UTF-16."""
+    if data.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return io.TextIOWrapper(data, encoding="utf-16", errors="replace")
+    return io.TextIOWrapper(data, encoding="utf-8-sig", errors="surrogateescape")
+
+
+@contextmanager
+def _unpacked(path: Path, program: str) -> Iterator[IO[str]]:
+    """Of a form that Python has no library for."""
+    if not shutil.which(program):
+        raise UserError(f"{path} is compressed by {program}, which is not here: install Debian's {program}")
+    command = [program, "-dcq", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        with _as_text(process.stdout) as lines:
+            yield lines
+        if process.wait() > 0:  # not if nobody wanted the rest: that is a signal
+            raise OSError(f"{program} cannot unpack it whole")
+
+
+@contextmanager
+def _open_text(path: Path) -> Iterator[IO[str]]:
+    head = b""
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(8)
+    for beginning, unpacks in _PROGRAMS:
+        if head.startswith(beginning):
+            with _unpacked(path, unpacks) as lines:
+                yield lines
+            return
+    opener: Callable[..., Any] = next((how for start, how in _OPENERS if head.startswith(start)), open)
+    with _as_text(opener(path, "rb")) as lines:
+        yield lines
 
 
 @contextmanager
@@ -100,7 +145,7 @@ def _import_lines(kind: str | None, path: Path, out: Path, cwd: str | None) -> t
             program.finish("-", out, tracefile.frames(trace, names, steps))
     except BrokenPipeError:
         raise UserError(f"trace import: {out} could not be written, see above") from None
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except UNREADABLE as error:
         raise UserError(f"trace import: {path} cannot be read: {reason_of(error)}") from None
     _check(path, kind, trace, calls, head)
     return trace
