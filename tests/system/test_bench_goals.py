@@ -7,12 +7,14 @@ import argparse
 import copy
 import html
 import json
+import os
 import random
 import re
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -283,6 +285,25 @@ def test_who_ends_it_gets_a_line_and_its_status(number: int, status: int, tmp_pa
     *_, progress, last = capsys.readouterr().err.splitlines()
     assert "took 2 s; 1 of 3 runs" in progress
     assert last == "david: bench: stopped; 1 of 3 runs are there, and the same command goes on"
+
+
+def test_a_run_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
+    """Its lab ends first, and what it has made for itself goes."""
+    script = ("import sys\nfrom davidlib.bench import labrun\nlabrun.parts.refuse_another_tree = id\n"
+              "labrun.command = lambda run, place: ['sh', '-c', f'echo $$ >{place}/lab; exec sleep 77']\n"
+              "labrun._copy_files = lambda run, place: None\nsys.exit(labrun.main())\n")
+    run = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, text=True,
+                           cwd=TREE / "tools", env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert run.stdin
+    run.stdin.write('{"where": "virtual"}')
+    run.stdin.close()
+    while not (begun := [path for path in tmp_path.glob("*/lab") if path.read_text()]):
+        assert run.poll() is None
+        time.sleep(0.02)
+    lab = int(begun[0].read_text())
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(30) == 143 and not list(tmp_path.iterdir())
+    assert not Path(f"/proc/{lab}").exists()
 
 
 def test_a_run_that_cannot_be_written_is_one_run_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
