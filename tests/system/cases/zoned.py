@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -376,6 +377,49 @@ def what_zones_a_disk_cannot_have_is_said() -> None:
             zone = zones_of(raw_report(fd, shape.zones))[2]
             if zone.wp != zone.start + 8 or raw.read(fd, 4096, shape.size * 2 * MIB) != b"zone" * 1024:
                 raise Failed(f"a table that was refused has changed the zone: {zone}")
+
+
+def fails(do: Callable[[], object]) -> None:
+    try:
+        do()
+    except OSError as error:
+        if error.errno not in (errno.EIO, errno.ENODEV, errno.ETIMEDOUT, errno.ENODATA):
+            raise
+        return
+    raise Failed("the drive did not fail")
+
+
+@case(complaints="I/O error", seldom=True)
+def zones_of_a_drive_that_fails_have_what_is_stored() -> None:
+    """In both modes: what the drive fails leaves the zone as it was, and the next command finds it so."""
+    word = profileword.load("wd-ultrastar-dc-zn540-1tb", []).text()
+    shape = Shape(zones=16, size=2048, capacity=1077, max_open=14, max_active=14, block=512, append=256)
+    sectors, data = shape.size * MIB >> 9, random.Random(1).randbytes(64 * KIB)
+    for mode in ("timing-accurate", "speedup"):
+        words = ("classify=keep", f"mode={mode}", f"profile={word}")
+        with ram_disk(16 * MIB) as backing, zoned_disk("zd", shape, backing, *words) as disk:
+            with raw.opened(disk) as fd:
+                raw.write(fd, data, 0)
+                for fault in ("gone", "timeout"):
+                    run("dmsetup", "message", "zd", "0", "fault", "add", fault)
+                    fails(lambda fd=fd: raw.write(fd, data, len(data)))
+                    fails(lambda fd=fd: raw.write(fd, data, 3 * sectors * 512))
+                    if fault == "gone":
+                        for what in ("reset", "finish"):
+                            fails(lambda fd=fd, what=what: manage(fd, what, 0, sectors))
+                    run("dmsetup", "message", "zd", "0", "fault", "remove", "all")
+                    zones = zones_of(raw_report(fd, shape.zones))
+                    if zones[0].wp != len(data) >> 9 or zones[3].wp != zones[3].start:
+                        raise Failed(f"{mode}, {fault}: {zones[0]}, {zones[3]}")
+                    if raw.read(fd, len(data), 0) != data or any(raw.read(fd, 4096, len(data))):
+                        raise Failed(f"{mode}, {fault}: a zone has not what was written")
+                run("dmsetup", "message", "zd", "0", "fault", "add", "media-error:sectors=0-7")
+                fails(lambda fd=fd: raw.read(fd, 4096, 0))
+                raw.write(fd, data, len(data))
+                manage(fd, "reset", 0, sectors)
+                raw.write(fd, data, 0)
+                if raw.read(fd, len(data), 0) != data:
+                    raise Failed(f"{mode}: what was written again is not there")
 
 
 @case(complaints="I/O error")

@@ -54,8 +54,8 @@ class Shape:
 
 
 @contextmanager
-def null_zoned(name: str, shape: Shape) -> Iterator[str]:
-    """A null_blk device that stores nothing."""
+def null_zoned(name: str, shape: Shape, stores: bool = False) -> Iterator[str]:
+    """A null_blk device, that stores nothing, or all."""
     if not NULLB.exists():
         run("modprobe", "null_blk", "nr_devices=0", ok=(0, 1))
         if not os.path.ismount(CONFIGFS):
@@ -69,7 +69,7 @@ def null_zoned(name: str, shape: Shape) -> Iterator[str]:
             ("size", shape.zones * shape.size),
             ("blocksize", shape.block),
             ("zoned", 1),
-            ("memory_backed", 0),
+            ("memory_backed", int(stores)),
             ("zone_size", shape.size),
             ("zone_capacity", shape.capacity or shape.size),
             ("zone_nr_conv", shape.conventional),
