@@ -125,7 +125,7 @@ def number(text: str, name: str) -> float:
 def test_an_ssd_that_reads_twice_as_fast_as_its_class_has_values_of_a_drive(tmp_path: Path) -> None:
     """Its class's base needs 1.5 us of the controller for 4 KiB: 2.7 GB/s. Writes do not slow the link."""
     out = tmp_path / "mine.profile"
-    run = new(out, "--class", "nvme-plp", "--capacity", "480GB", "--interface", "pcie-4x4", "--read-rate",
+    run = new(out, "--class", "nvme-plp", "--capacity", "120GB", "--interface", "pcie-4x4", "--read-rate",
               "6800MB/s", "--write-rate", "2GB/s", "--read-iops", "800k@128", "--read-latency", "80us")
     assert run.returncode == 0, run.stdout + run.stderr
     for job, figure, wanted in (("read size=128K depth=32 count=8000", "mb_s", 6800),
@@ -138,6 +138,17 @@ def test_an_ssd_that_reads_twice_as_fast_as_its_class_has_values_of_a_drive(tmp_
     assert 500 <= number(text, "command_time") <= 1250
     assert number(text, "dies") <= 256 and number(text, "page_time") < 700
     assert number(text, "scattered_read_time") == 0
+
+
+@pytest.mark.seldom
+def test_a_rate_of_a_worn_drive_is_that_of_many_fillings_of_its_buffer(tmp_path: Path) -> None:
+    """6,000 requests may be counted between two stops: with 1 % to spare 200,000 a second, not 24,000."""
+    out = tmp_path / "mine.profile"
+    run = new(out, "--class", "nvme-plp", "--capacity", "480GB", "--write-rate", "2GB/s", "--write-iops",
+              "90k@128")
+    assert run.returncode == 0, run.stdout + run.stderr
+    worn = bench(out, "write random depth=128 count=300000 warm=100000", "precondition=random")
+    assert worn["all"]["per_s"] == pytest.approx(90_000, rel=0.1)
 
 
 def test_a_write_rate_is_of_the_slc_cache_where_the_class_has_one(tmp_path: Path) -> None:

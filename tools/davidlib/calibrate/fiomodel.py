@@ -22,6 +22,7 @@ CLOSE = 0.01  # of the rate: what two models differ by anyhow
 STEPS = 14  # of a search
 LEAST_STEPS = 5  # of one for the least change
 BURST = 40_000  # random writes to an SLC cache: more than a write buffer takes, and less than fills the cache
+FILLINGS = 4  # of a write buffer, at least, are counted
 MANY = 10_000  # requests that tell the longest waits
 WAITS = {50.0: "p50_us", 90.0: "p90_us", 99.0: "p99_us", 99.9: "p999_us"}  # as david-sim bench has them
 
@@ -41,11 +42,18 @@ def _counted(draft: Draft, job: FioJob) -> str:
         count = BURST if job.random else count
         return f" count={count} warm={count // 4}"
     count = max(200, count * 8 // max(job.sectors, 8)) if job.random else count
+    if is_ssd(draft) and job.writes:
+        # While an SSD collects its buffer fills, and then it stops: fewer requests are of one or the other.
+        count = max(count, FILLINGS * _sectors_of(draft, "write_buffer") // job.sectors)
     return f" count={count}" + (" steady" if job.writes else f" warm={count // 10}")
 
 
+def _sectors_of(draft: Draft, name: str) -> int:
+    return int(re.sub(r"\D.*", "", value(draft, name)) or 0)
+
+
 def _sectors(draft: Draft) -> int:
-    return int(re.sub(r"\D.*", "", value(draft, "capacity")))
+    return _sectors_of(draft, "capacity")
 
 
 def written(draft: Draft) -> bool:

@@ -252,6 +252,9 @@ def _sectors(text: str) -> int:
 def fit_ssd(model: Model, draft: Draft, figures: dict[str, Figure], link: str) -> Draft:
     jobs = [figure.job for figure in figures.values() if not figure.options]
     worn = [figure for figure in figures.values() if figure.options]
+    alone = [job for job in jobs if job.depth == 1 and not job.writes]
+    if alone:  # what a read takes comes first: the dies that are needed follow from it
+        draft = fitssd.fit_reads(model, draft, alone)
     for _ in range(fromfio.ROUNDS):
         for knob in fitssd.KNOBS:
             if chosen := knob.choose(jobs):
@@ -363,7 +366,7 @@ def beyond(draft: Draft, link: str) -> list[str]:
         said.append(f"link_rate {rate}: {link} carries {wire / 1e6:g} MB/s")
     for name, least, what in (("read_time", FASTEST_READ, "flash reads a page"),
                               ("program_time", FASTEST_PROGRAM, "flash programs a page"),
-                              ("command_time", FASTEST_COMMAND, "a controller takes a command")):
+                              ("command_time", FASTEST_COMMAND, "controller takes a command")):
         if (found := nanoseconds(value(draft, name))) < least:
             said.append(f"{name} {found} ns: no {what} in less than {least} ns")
     sold, raw = (_sectors(value(draft, name)) for name in ("capacity", "raw_capacity"))
