@@ -725,7 +725,8 @@ int pool_enter(struct store *store, struct block_device *bdev, const u8 *uuid)
 	int r = 0;
 
 	mutex_lock(&pool->members_lock);
-	if (!(pool->entered & me) || pool->grown) {
+	/* Of an older disk, too, if the directory that stands there may be another one. */
+	if (!(pool->entered & me) || pool->grown || pool->unsure) {
 		memcpy(pool_entry_of(store)->uuid, uuid, sizeof(pool_entry_of(store)->uuid));
 		r = write_directory(pool, bdev, pool->entered | me);
 	}

@@ -509,6 +509,27 @@ def a_disk_that_may_be_in_the_directory_keeps_its_area() -> None:
                 pass
 
 
+@case(complaints=DIRECTORY)
+def a_disk_whose_drop_failed_is_in_the_directory_when_it_is_used_again() -> None:
+    """The directory without it stands on the device, though it is told that it could not be written."""
+    size, data = 64 * MIB, raw.patterned(3, MIB)
+    with loop_disk(size) as device, mapped("below", f"0 {size >> 9} linear {device} 0") as below:
+        made(below)
+        with pool_disk("b", below), pool_disk("a", below):
+            remove("b")
+            _, older = copies_of(device)
+            reload("below", fails_at(device, size, place_of(device, older) + 2 * BLOCK, BLOCK))
+            run("dmsetup", "message", "a", "0", "pool", "drop", "b", ok=(1,))
+            assert b"b\0" not in copies_of(device)[0], "what failed is not there"
+            reload("below", f"0 {size >> 9} linear {device} 0")
+            with pool_disk("b", below) as disk, raw.opened(disk) as fd:
+                raw.write(fd, data, 0)
+                os.fsync(fd)
+        must_be_good(below)
+        with pool_disk("b", below) as disk, raw.opened(disk) as fd:
+            raw.must_read(fd, data, 0)
+
+
 def take_all_and_discard(fd: int) -> None:
     """All that the pool has is granted to this disk."""
     content, at = random.Random(3).randbytes(MIB), 0
