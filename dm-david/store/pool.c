@@ -21,6 +21,7 @@
 #define PAGE_SECTORS_4K	(FORMAT_PAGE >> SECTOR_SHIFT)
 #define BATCH		256	/* blocks granted at once */
 #define RUNS		256	/* of free blocks, looked at under one hold of a lock */
+#define PIECE		65536u	/* blocks that change hands in one, a bit each: 10 us */
 #define RESERVE_SHARE	256	/* of the pool: a reserve by default */
 
 struct pool {
@@ -403,7 +404,8 @@ static u64 pool_take_free(struct store *store, u64 left)
 		free = bm_nr_free(&store->bitmap);
 		more = free > left;
 		if (more) {
-			dest = bm_alloc(&store->bitmap, BM_NONE, free - left, &len);
+			dest = bm_alloc(&store->bitmap, BM_NONE, min_t(u64, free - left, PIECE),
+					&len);
 			store->held -= len;
 			taken += len;
 			spin_lock(&pool->lock);
@@ -488,38 +490,54 @@ static struct pool_entry *pool_entry_of(const struct store *store)
 	return &store->pool->super.disk[store->pool_slot];
 }
 
-/* Grant @store, which nobody knows yet, @blocks more. The pool has them. */
-static void grant_reserve(struct store *store, u64 blocks)
+/* Grant @store, which nobody knows yet, what it was promised: piece by piece it is so no more. */
+static void grant_promise(struct store *store)
 {
 	struct pool *pool = store->pool;
+	u64 *promise = &pool->promise[store->pool_slot];
+	u64 dest = 0, got;
 	unsigned long flags;
-	u64 dest, got;
 
-	spin_lock_irqsave(&store->lock, flags);
-	spin_lock(&pool->lock);
-	for (; blocks; blocks -= got) {
-		dest = bm_alloc(&pool->bitmap, BM_NONE, blocks, &got);
+	while (*promise && dest != BM_NONE) {
+		spin_lock_irqsave(&store->lock, flags);
+		spin_lock(&pool->lock);
+		dest = bm_alloc(&pool->bitmap, BM_NONE, min_t(u64, *promise, PIECE), &got);
 		/* The directory may promise more than there is: it is not trusted. */
 		if (dest == BM_NONE)
-			break;
-		pool_give(store, dest, got);
+			got = *promise;
+		else
+			pool_give(store, dest, got);
+		*promise -= got;
+		pool->promised -= got;
+		spin_unlock(&pool->lock);
+		spin_unlock_irqrestore(&store->lock, flags);
+		cond_resched();
 	}
-	spin_unlock(&pool->lock);
-	spin_unlock_irqrestore(&store->lock, flags);
 }
 
-/* An area for a new disk. False if there is no run that long, or no room for the reserve. */
-static bool find_area(struct pool *pool, struct pool_entry *entry)
+/*
+ * An area for a new disk, and the promise of its reserve. False if there is no run that long, or no
+ * room for the reserve.
+ */
+static bool find_area(struct pool *pool, unsigned int slot)
 {
-	u64 from = 0, first = BM_NONE;
+	struct pool_entry *entry = &pool->super.disk[slot];
+	u64 from = 0, promise = promise_of(pool, entry, 0);
 	unsigned long flags;
+	bool has_room = true;
 
-	spin_lock_irqsave(&pool->lock, flags);
-	if (pool_available(pool) >= entry->pages + promise_of(pool, entry, 0))
-		first = bm_alloc_run(&pool->bitmap, &from, entry->pages, UINT_MAX);
-	spin_unlock_irqrestore(&pool->lock, flags);
-	entry->first = first;
-	return first != BM_NONE;
+	for (; has_room && entry->first == BM_NONE && from != BM_NONE; cond_resched()) {
+		spin_lock_irqsave(&pool->lock, flags);
+		has_room = pool_available(pool) >= entry->pages + promise;
+		if (has_room)
+			entry->first = bm_alloc_run(&pool->bitmap, &from, entry->pages, RUNS);
+		if (entry->first != BM_NONE) {
+			pool->promise[slot] = promise;
+			pool->promised += promise;
+		}
+		spin_unlock_irqrestore(&pool->lock, flags);
+	}
+	return entry->first != BM_NONE;
 }
 
 static void join_pool(struct store *store, struct pool *pool, unsigned int slot)
@@ -543,9 +561,9 @@ static int new_disk(struct store *store, struct pool *pool, const struct pool_wa
 	entry->reserve = want->reserve != U64_MAX ? want->reserve :
 			 pool->super.blocks / RESERVE_SHARE;
 	entry->first = BM_NONE;
-	if (entry->reserve <= pool->super.blocks && !find_area(pool, entry)) {
+	if (entry->reserve <= pool->super.blocks && !find_area(pool, slot)) {
 		reclaim_from_others(pool, store);
-		find_area(pool, entry);
+		find_area(pool, slot);
 	}
 	if (entry->first == BM_NONE) {
 		memset(entry, 0, sizeof(*entry));
@@ -555,25 +573,17 @@ static int new_disk(struct store *store, struct pool *pool, const struct pool_wa
 	}
 	strscpy(entry->name, want->disk, sizeof(entry->name));
 	join_pool(store, pool, slot);
-	grant_reserve(store, promise_of(pool, entry, 0));
+	grant_promise(store);
 	return 0;
 }
 
 static int old_disk(struct store *store, struct pool *pool, unsigned int slot, char **error)
 {
-	unsigned long flags;
-	u64 promise;
-
 	*error = "pool: the disk is in use by another david device";
 	if (pool->open & 1ull << slot)
 		return -EBUSY;
-	spin_lock_irqsave(&pool->lock, flags);
-	promise = pool->promise[slot];
-	pool->promise[slot] = 0;
-	pool->promised -= promise;
-	spin_unlock_irqrestore(&pool->lock, flags);
 	join_pool(store, pool, slot);
-	grant_reserve(store, promise);
+	grant_promise(store);
 	return 0;
 }
 
@@ -856,9 +866,11 @@ static void pool_free_disk(struct pool *pool, unsigned int slot, const struct ra
 		rt_lookup(table, block, &r);
 		if (r.kind != RT_STORED)
 			continue;
+		r.len = min_t(u64, r.len, PIECE);
 		spin_lock_irqsave(&pool->lock, flags);
 		pool_free_run(pool, slot, r.value, r.len);
 		spin_unlock_irqrestore(&pool->lock, flags);
+		cond_resched();
 	}
 	spin_lock_irqsave(&pool->lock, flags);
 	bm_free(&pool->bitmap, entry->first, entry->pages);
