@@ -654,6 +654,20 @@ def test_a_read_of_a_pipe_that_nobody_writes_to_is_named_at_once(tmp_path: Path)
     assert "record 2: DRAIN waits for what nobody writes to a pipe, or its end" in said
 
 
+def test_a_descriptor_that_is_not_followed_is_no_file_without_a_disk(tmp_path: Path) -> None:
+    trace = Trace()
+    trace.open(at(1, 1, 2), 0xFFFF, "f", EXCL | RW, ino=9)
+    trace.io(at(1, 2, 3), "write", 0xFFFF, 100)
+    trace.open(at(1, 3, 4), 0x10000, "g", EXCL | RW, ino=20)
+    trace.io(at(1, 4, 5), "write", 0x10000, 100)
+    trace.call(at(1, 5, 6), "fsync", 0, 0x10000)
+    trace.call(at(1, 6, 7), "close", 0, 0x10000)
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    assert compiledfile.trace_calls(workload)[1]["not-replayed"] == 3
+    assert once(workload, tmp_path / "target")["made"] == 3
+
+
 def test_names_on_mounts_of_the_program_s_own_are_counted(tmp_path: Path) -> None:
     """Nobody knows what they lead to: the tree has none of them, and others' names stay what they are."""
     trace = Trace()

@@ -55,6 +55,10 @@ static void count(struct compiler *c)
 
 	if (wl_is_call(g->op))
 		return;
+	/* Descriptors of such numbers are not followed (world.h): what they are of is not known. */
+	if (reason == BECAUSE_KERNEL && g->result >= 0 && g->call && *g->call->args == 'f' &&
+	    choose_arg(c, 0) >= FD_MAX && choose_arg(c, 0) <= INT_MAX)
+		reason = BECAUSE_NOT_DONE;
 	/* Without its open, a descriptor looks like one of a file that has no disk. */
 	if (reason == BECAUSE_KERNEL && g->outside)
 		reason = g->outside - 1;
