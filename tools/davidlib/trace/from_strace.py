@@ -86,7 +86,8 @@ _FORKED = re.compile(r"<\.\.\. (?:v?fork|clone3?) resumed>.*\)\s*= (\d+)")
 _DECODED = re.compile(r"(?<=\d|D)<(?:[A-Z][\w-]*:\[(?:->|[^<>])*?\]|(?:[^<>]|<[^<>]*>)*)>(?:\(deleted\))?")
 AHEAD = 100_000  # lines that are looked through for a fork's end
 STAMPS = 200  # lines that are looked through for what kind of times they have
-_HERE = re.compile(r"[^\"]*?\bAT_FDCWD<(/(?:[^<>]|<[^<>]*>)*)>")  # what -y says of the working directory
+# What -y says of the working directory, also in the forms of -X raw and verbose.
+_HERE = re.compile(r"[^\"]*?(?:\bAT_FDCWD|[( ]-100)(?: /\* AT_FDCWD \*/)?<(/(?:[^<>]|<[^<>]*>)*)>")
 _MOVES = re.compile(r"[^\"]*?\bf?chdir\(")
 _DUMP = re.compile(r" \| [0-9a-f]{5,}  | \* \d+ bytes in buffer | = \d+ buffers in vector ")  # -e read, write
 # A call with its result, behind what this reader does not know.
