@@ -128,8 +128,8 @@ def test_a_figure_of_a_page_that_is_wrong_is_found() -> None:
 
 BLOCKS = {
     "disk and array": secondblocks.Asked(PLAIN, "5 members=4 stripe-cache=0"),
-    "RAID-0": secondblocks.Asked(FLASH, "0 members=3 chunk=64K", ("raw_capacity=4194304sectors",), gap=150_000,
-                                 bound=1000, flushes=0),
+    "RAID-0": secondblocks.Asked(FLASH, "0 members=3 chunk=64K", ("raw_capacity=4194304sectors",),
+                                 gap=150_000, bound=1000, flushes=0),
     "new SSD": secondblocks.Asked(FLASH, options=("precondition=fresh", "power_loss_protection=yes"),
                                   gap=150_000, bound=1000),
     "drive with caches": secondblocks.Asked(str(PROFILES / "quick.profile"), count=1200),

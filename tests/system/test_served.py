@@ -400,8 +400,8 @@ def test_long_names_and_arrays_stand_in_columns() -> None:
 
 
 def test_a_load_holds_for_the_last_requests_that_end_too(tmp_path: Path) -> None:
-    """Eight come at once behind all others. Of 106 one may be later than the bound. The last two that end are,
-    at the trace's own speed: while the last is under way only one is."""
+    """Eight come at once behind all others. Of 106 one may be later than the bound. The last two that end
+    are, at the trace's own speed: while the last is under way only one is."""
     dice = random.Random(5)
     times = [number * 100_000_000 for number in range(98)] + [9_900_000_000] * 8
     lines = [(1_000_000 + time, READ, dice.randrange(SECTORS // 8) * 8, 8, SYNC, 1) for time in times]
