@@ -203,3 +203,15 @@ def btrfs_on_zones_has_what_was_synced_after_a_power_cut() -> None:
 def a_flush_that_does_not_wait_is_found_by_btrfs_on_zones() -> None:
     with planted("late"), must_fail():
         cut_btrfs(20, 60, 41)
+
+
+@case(planted=True)
+def a_checksum_of_another_block_is_found_by_btrfs_on_zones() -> None:
+    with planted("unit"), must_fail():
+        lives("btrfs", "auto")
+
+
+@case(planted=True)
+def f2fs_s_own_inodes_taken_for_data_are_found_on_zones() -> None:
+    with planted("nodes"), must_fail():
+        lives("f2fs", "auto")
