@@ -1254,10 +1254,10 @@ def test_a_line_of_a_job_ends_where_fio_ends_it(fio_files: Path) -> None:
     place.write_text("\n".join(said[:-1]))
     line = subprocess.run(["fio", "--parse-only", "--showcmd", place], capture_output=True, text=True,
                           check=True)
-    [(name, options)] = fiojob._sections("\n".join(said[:-1]))
+    [(name, options)] = fiojob.sections("\n".join(said[:-1]))
     shown = dict(word[2:].split("=") for word in line.stdout.split()[1:])
     assert shown.pop("name") == name == "a" and options == shown, (options, shown)
-    assert list(fiojob._sections("\n".join(said))) == list(fiojob._sections("\n".join(plain)))
+    assert list(fiojob.sections("\n".join(said))) == list(fiojob.sections("\n".join(plain)))
     assert not fiojob.unknown({"job": "\n".join(said[:-1])})
 
 
