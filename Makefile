@@ -362,6 +362,9 @@ attack-planted: setup sim ## the same, with bugs planted to be found by that: ev
 	@$(MAKE) -s -C tools/store
 	DAVID_PLANT=1 $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'attacks.*'
 
+features-planted: setup ## the bugs that lives of file systems with features have to find, one planted in each; 10 minutes
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --memory 3G --timeout 6000 -- python3 tests/system/fsrun.py --planted
+
 trials-references: setup ## lives the references of the lives in `make check` again, and remembers what they came to
 	@mkdir -p build/trials
 	$(DAVID) lab run --kind uml --memory 1500M --timeout 3600 --rw build/trials -- python3 tests/system/trials.py \
@@ -390,7 +393,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth goals physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
-.PHONY: attack attack-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

@@ -6,6 +6,7 @@
 #include "../planted.h"
 
 #define LOG_TREE	((u64)-6)
+#define FREE_SPACE_TREE	10
 #define FIRST_ROOM	1024
 #define MOST_ROOM	1048576
 #define MOST_NODES	65536
@@ -321,14 +322,17 @@ static const struct btrfs_extent *btrfs_live_find(const struct btrfs_live *b, u6
 	return &b->map.extent[low - 1];
 }
 
-static bool btrfs_live_is_header(struct btrfs_live *b, const struct selfid_request *r, u32 pos)
+static bool btrfs_live_is_header(struct btrfs_live *b, const struct selfid_request *r, u32 pos,
+				 bool *planted)
 {
 	u8 block[BTRFS_HEADER_BYTES];
 	struct btrfs_header h;
 
 	selfid_copy(r, pos, block, sizeof(block));
+	*planted = false;
 	if (!btrfs_parse_header(&b->geo, block, &h))
 		return btrfs_looks_like_header(&b->geo, block);
+	*planted = CLASSIFIER_PLANTED(spacetree) && h.owner == FREE_SPACE_TREE;
 	if (h.generation > b->geo.generation + 1 ||
 	    (h.generation > b->geo.generation && h.owner != LOG_TREE))
 		b->committing = true;
@@ -443,8 +447,8 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 	u64 at = r->sector + pos, end;
 	u32 left = r->sectors - pos, unit = b->geo.node_bytes >> 9;
 	const struct btrfs_extent *e;
+	bool compressed, planted;
 	enum verdict verdict;
-	bool compressed;
 	u32 n;
 
 	*len = left;
@@ -472,11 +476,11 @@ enum verdict btrfs_live_write(struct btrfs_live *b, const struct selfid_request 
 		return VERDICT_KEEP;
 
 	if (!(at & (unit - 1))) {
-		if (btrfs_live_is_header(b, r, pos)) {
-			*reason = SELFID_TREE;
+		if (btrfs_live_is_header(b, r, pos, &planted)) {
+			*reason = planted ? SELFID_DATA : SELFID_TREE;
 			selfid_open_end(&b->begun, at, b->geo.node_bytes >> 9);
 			selfid_open_add(&b->open, at + n, at + (b->geo.node_bytes >> 9));
-			return VERDICT_KEEP;
+			return planted ? VERDICT_SQUASH : VERDICT_KEEP;
 		}
 		if (b->geo.space_cache && is_cache(b, r, pos)) {
 			*len = min(n, 8u);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Inode association: see assoc.h. */
+#include "../planted.h"
 #include "assoc.h"
 #include "../../dm-david/portable/hash.h"
 
@@ -190,10 +191,10 @@ static void assoc_found_run(void *ctx, const struct ext_run *run)
 	struct assoc *a = w->a;
 	u64 len = run->len;
 
-	if (w->data && run->logical >= a->size)
+	if (w->data && run->logical >= a->size && !CLASSIFIER_PLANTED(anyfile))
 		return;
 	if (!run->level) {
-		if (w->data)
+		if (w->data && !CLASSIFIER_PLANTED(anyfile))
 			len = min(len, a->size - run->logical);
 		if (w->follow && w->data)
 			undecided_decide(w->u, a->now.slot, run->start, len, UNDECIDED_ANY, true);
@@ -227,7 +228,7 @@ static void assoc_look_at_inode(struct assoc *a, struct undecided *u, const stru
 	ext_parse_inode(geo, ino, a->inodes + a->next * geo->inode_size, &a->inode);
 	if (!a->inode.mapped || ino > geo->inodes || ino < geo->first_ino)
 		return;
-	w.data = is_file(&a->inode);
+	w.data = is_file(&a->inode) || CLASSIFIER_PLANTED(anyfile);
 	/* An orphan or an immutable file: its blocks are neither data nor metadata. */
 	if (!w.data && a->inode.kind == EXT_DATA)
 		return;

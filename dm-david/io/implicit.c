@@ -247,7 +247,8 @@ void implicit_write(struct implicit *im, struct bio *bio, sector_t sector,
 		trace_david_implied(im->d->owners.disk.bdev->bd_dev, w.sector + pos, len,
 				    classify_reason_name(reason));
 		evidence = evidence_for(im->d, reason);
-		if (reason == REASON_COMPRESSED && INJECTED(rests))
+		if ((reason == REASON_COMPRESSED && INJECTED(rests)) ||
+		    (reason == REASON_LOGGED && INJECTED(logged)))
 			evidence = DAVID_EV_IMPLIED;
 		if (reason == REASON_UNDECIDED)
 			keep_signed(im, &source, w.sector, pos, len);

@@ -155,7 +155,8 @@ static __always_inline void judge_pages(struct david_io *io, const struct bvec_i
 	struct bio_vec bv = bio_iter_iovec(io->bio, *from);
 
 	judged->evidence = DAVID_EV_MODE;
-	if (by_owner && owner_is_marked(io->bio->bi_opf) && !INJECTED(marks)) {
+	if (by_owner && owner_is_marked(io->bio->bi_opf) && !INJECTED(marks) &&
+	    !INJECTED(buffers)) {
 		judged->evidence = DAVID_EV_FLAGS;
 		by_owner = false;
 	}
@@ -296,7 +297,8 @@ static noinline void apply_veto(const struct david_io *io, sector_t sector, unsi
 	enum david_evidence implicit = implicit_evidence_at(&io->implicit, sector - io->first,
 							    bytes >> SECTOR_SHIFT);
 
-	if (io->d->classify != CLASSIFY_AUTO || !verdict_objects(implicit, judged->evidence))
+	if (io->d->classify != CLASSIFY_AUTO || !verdict_objects(implicit, judged->evidence) ||
+	    INJECTED(buffers))
 		return;
 	judged->evidence = implicit;
 	judged->verdict = VERDICT_KEEP;

@@ -28,8 +28,9 @@
 static noinline bool has_no_content(struct address_space *mapping, struct folio *folio,
 				    unsigned long index, unsigned long end, bool may_be_foreign)
 {
-	return index >= end || (may_be_foreign && !INJECTED(compressed) &&
-				xa_load(&mapping->i_pages, folio->index) != folio);
+	return (index >= end && !INJECTED(behind) && !PLANTED_NODES) ||
+	       (may_be_foreign && !INJECTED(compressed) &&
+		xa_load(&mapping->i_pages, folio->index) != folio);
 }
 
 /*
@@ -247,7 +248,7 @@ static __always_inline enum david_evidence inode_evidence(struct owner_watch *wa
 	}
 	/* Internal inodes first: their mode may be unset. */
 	if (fs && fs->is_internal && fs->is_internal(inode))
-		return INJECTED(nodes) ? DAVID_EV_FILE : DAVID_EV_INTERNAL;
+		return PLANTED_NODES ? DAVID_EV_FILE : DAVID_EV_INTERNAL;
 	if (S_ISBLK(inode->i_mode))
 		return DAVID_EV_BDEV;
 	if (S_ISDIR(inode->i_mode) || S_ISLNK(inode->i_mode))
@@ -296,7 +297,7 @@ enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner
 	 * mapping, and may look anonymous.
 	 */
 	if (unlikely(folio_test_slab(folio))) {
-		ev = INJECTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
+		ev = PLANTED_UNOWNED ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
 		goto out;
 	}
 	if (folio_test_anon(folio)) {
@@ -313,11 +314,15 @@ enum david_evidence owner_evidence(struct owner_watch *watch, const struct owner
 	}
 	/* Slab, vmalloc and bounce pages have no mapping, swap space no inode. */
 	if (!mapping || !mapping->host) {
-		ev = INJECTED(unowned) ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
+		ev = PLANTED_UNOWNED ? DAVID_EV_FILE : DAVID_EV_UNOWNED;
 		goto out;
 	}
 	fs = owner_fs_of(mapping->host->i_sb);
 	ev = inode_evidence(watch, dev, mapping->host, fs);
+	if (ev == DAVID_EV_BDEV && INJECTED(blockdev) && super_of(dev) && index >= PLANTED_FROM) {
+		ev = DAVID_EV_FILE;
+		goto out;
+	}
 	if (ev == DAVID_EV_ANON ||
 	    (ev == DAVID_EV_FILE && top->is_direct && !INJECTED(elsewhere))) {
 		ev = buffer_evidence(watch, top, page);

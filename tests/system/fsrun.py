@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import sys
 import time
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from helpers.cutoff import Cut
 from helpers.featurekinds import FEATURES, Feature
 from helpers.filesystems import OF_DATA, TOOLS, UUID
 from helpers.fsverity import enable_verity, merkle_tree
@@ -40,6 +42,7 @@ from helpers.guest import (
     sizes,
 )
 from helpers.manifest import checksum, difference, manifest
+from helpers.planted import planted
 from helpers.sparse import data_runs
 from helpers.trees import equal
 from helpers.victim import drop_caches
@@ -49,6 +52,7 @@ SEED = 20
 # Bytes of ext4's on 1 TB, by default since e2fsprogs 1.47.2. Each block of it has a checksum of its own.
 ORPHAN_FILE = 2_200_000
 LOOKED_AT_TWICE = 1 << 40
+LATE_WORD = "Error while async write back metadata"
 
 
 @dataclass(frozen=True)
@@ -273,7 +277,46 @@ def worked_on(result: Result, todo: Run, top: str) -> dict[str, bytes]:
     return trees
 
 
-def life(result: Result, todo: Run, disks: list[str], driver: str) -> list[str]:
+def decided(disk: str) -> None:
+    """Wait until nothing is undecided any more, or nothing changes."""
+    before = None
+    for _ in range(8):
+        now = device_stats(os.path.basename(disk))["unclassified"]
+        if not now["now"] or now == before:  # type: ignore[index]
+            return
+        before = now
+        time.sleep(2.5)
+
+
+def cut_off(todo: Run, disk: str, driver: str, complaints: Complaints) -> list[str]:
+    """The file system is cut off in use, and recovers what was synced. Returns what the kernel said."""
+    where = (disk, driver, options(todo, [disk]))
+    cut = Cut(os.path.basename(disk), complaints)
+    rng = random.Random(SEED)
+    with mounted(*where) as top:
+        os.mkdir(f"{top}/late")
+        for i in range(40):
+            with open(f"{top}/late/{i}", "wb") as file:
+                file.write(rng.randbytes(5000 * (i % 9) + 1))
+                file.flush()
+                if i % 3 == 0:
+                    os.fsync(file.fileno())
+        os.sync()
+        before = manifest(top, content=todo.content)
+        with open(f"{top}/late/0", "ab") as file:
+            file.write(rng.randbytes(30000))
+            file.flush()
+            os.fsync(file.fileno())
+        cut.cut()
+    cut.restore()
+    with mounted(*where) as top:
+        os.truncate(f"{top}/late/0", 1)
+        equal("after it was cut off", before, manifest(top, content=todo.content))
+    # ext4 tells with the next mount of what it could not write with the last one.
+    return cut.complaints + [line for line in complaints.found() if LATE_WORD not in line]
+
+
+def life(result: Result, todo: Run, disks: list[str], driver: str, complaints: Complaints) -> list[str]:
     """All that happens to one file system. Returns its manifest."""
     clock = Stopwatch(result)
     david = result.target == "david"
@@ -289,6 +332,8 @@ def life(result: Result, todo: Run, disks: list[str], driver: str) -> list[str]:
         trees = worked_on(result, todo, top)
     if david:
         result.store_after_workload = store_bytes(disks)
+        if todo.classify in todo.kind.waits:
+            decided(disk)
     if david or todo.feature:
         with clock.step("check"):
             check(todo, disks)
@@ -303,6 +348,9 @@ def life(result: Result, todo: Run, disks: list[str], driver: str) -> list[str]:
         if not david or not todo.kind.verity or todo.content:
             with clock.step("read"):
                 result.read = read_all(top)
+    if todo.feature and len(disks) == 1:
+        with clock.step("cut off"):
+            result.errors += cut_off(todo, disk, driver, complaints)
     # Without KVM, or over all groups of a very large disk, a second look takes longer than all the rest.
     if david and not fs.slow_check and result.lab != "vm" and todo.size <= LOOKED_AT_TWICE:
         with clock.step("second check"):
@@ -324,7 +372,7 @@ def made_disks(stack: ExitStack, result: Result, todo: Run, reference: Path) -> 
         else:
             # There is one ram_disk at most.
             backing = stack.enter_context(ram_disk(todo.store) if not number else loop_disk(todo.store))
-            words = ("--classify", todo.classify)
+            words = ("--classify", todo.classify, "-o", f"block_size={todo.kind.block}")
             disks.append(stack.enter_context(fake_disk(f"david-{name}", todo.size, backing, *words)))
     return disks
 
@@ -341,18 +389,50 @@ def one(todo: Run, target: str, reference: Path) -> tuple[Result, list[str]]:
             if todo.kind.disks > 1:
                 stack.callback(run, "btrfs", "device", "scan", "--forget", ok=(0, 1))
             disks = made_disks(stack, result, todo, reference)
-            lines = life(result, todo, disks, driver)
+            lines = life(result, todo, disks, driver, complaints)
     except (Failed, OSError) as error:
         result.errors.append(f"{type(error).__name__}: {error}")
     result.errors += [f"kernel: {text}" for text in complaints.found()]
     return result, lines
 
 
+def featured() -> list[Run]:
+    return [
+        Run.parse(f"{fs}+{name}:8G:512M:tiny:{mode}")
+        for fs, kinds in FEATURES.items()
+        for mode in ("auto", "implicit")
+        for name, kind in kinds.items()
+        if kind.bugs(mode)
+    ]
+
+
+def planted_lives(runs: list[Run], reference: Path) -> int:
+    """Each life with each bug that it has to find."""
+    missed = []
+    for todo in runs:
+        first, expected = one(todo, "linear", reference)
+        if first.errors:
+            say(f"fsrun: {todo.label()} on linear: {first.errors}")
+            missed.append(f"{todo.arg}: its control fails")
+            continue
+        for bug in todo.kind.bugs(todo.classify):
+            say(f"fsrun: {todo.label()} with '{bug}' planted")
+            with planted(bug):
+                result, lines = one(todo, "david", reference)
+            found = result.errors or difference(expected, lines)
+            row = {"arg": todo.arg, "planted": bug, "found": found[:1], "squashed": result.squashed}
+            print("RESULT " + json.dumps(row), flush=True)
+            if not found:
+                missed.append(f"{todo.arg}: {bug}")
+    say(f"fsrun: planted and not found: {', '.join(missed) or 'none'}")
+    return int(bool(missed))
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "runs",
-        nargs="+",
+        nargs="*",
         type=Run.parse,
         metavar="FS[+FEATURE][:SIZE[:STORE[:SCALE[:CLASSIFY]]]]",
         help=f"{', '.join(FILE_SYSTEMS)}; default 1T, on 128M, scale check, auto",
@@ -370,7 +450,16 @@ def main(argv: list[str] | None = None) -> int:
         metavar="FS,FS",
         help="file systems whose run on dm-linear is left out: whoever reads the results compares",
     )
+    parser.add_argument(
+        "--planted",
+        action="store_true",
+        help="plant the bugs that each life has to find (DAVID_PLANT=1); without runs, in all that have some",
+    )
     args = parser.parse_args(argv)
+    if args.planted:
+        return planted_lives(args.runs or featured(), args.reference)
+    if not args.runs:
+        parser.error("give a run")
     failed = False
     references: dict[tuple[object, ...], list[str]] = {}
     for todo in args.runs:

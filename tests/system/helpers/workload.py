@@ -84,6 +84,7 @@ class Workload:
         self.shared[:] = self.pool[MIB : 2 * MIB]
         self.files: list[str] = []
         self.skipped: set[str] = set()
+        self.fds: set[int] = set()
         self.written = 0
 
     # Helpers
@@ -93,6 +94,15 @@ class Workload:
         start = self.random.randrange(POOL - size + 1)
         return self.pool[start : start + size]
 
+    def open(self, path: str, flags: int, mode: int = 0o777) -> int:
+        fd = os.open(path, flags, mode)
+        self.fds.add(fd)
+        return fd
+
+    def close(self, fd: int) -> None:
+        self.fds.discard(fd)
+        os.close(fd)
+
     def pwrite(self, fd: int, data: memoryview, offset: int) -> None:
         done = os.pwrite(fd, data, offset)
         self.written += done
@@ -100,10 +110,10 @@ class Workload:
             raise OSError(errno.EIO, f"short write: {done} of {len(data)} bytes at {offset}")
 
     def create(self, path: str, data: memoryview | None, mode: int = 0o644) -> None:
-        fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
+        fd = self.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
         if data is not None and len(data):
             self.pwrite(fd, data, 0)
-        os.close(fd)
+        self.close(fd)
 
     def optional(self, what: str, call: Callable[[], object]) -> bool:
         """Make a call that the file system may decline."""
@@ -174,22 +184,22 @@ class Workload:
 
     def appends(self, base: str) -> None:
         for path in self.sample(self.scale.files // 10):
-            fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+            fd = self.open(path, os.O_WRONLY | os.O_APPEND)
             for _ in range(3):
                 self.written += os.write(fd, self.data(self.random.randrange(1, 9000)))
             if self.random.random() < 0.1:
                 os.fsync(fd)
-            os.close(fd)
+            self.close(fd)
 
     def overwrites(self, base: str) -> None:
         for path in self.sample(self.scale.files // 10):
-            fd = os.open(path, os.O_RDWR)
+            fd = self.open(path, os.O_RDWR)
             size = os.fstat(fd).st_size
             for _ in range(3):
                 self.pwrite(fd, self.data(self.random.randrange(1, 6000)), self.random.randrange(size + 1))
             if self.random.random() < 0.1:
                 os.fdatasync(fd)
-            os.close(fd)
+            self.close(fd)
         for path in self.sample(self.scale.files // 40):
             self.create(path, self.data(self.size()))
         for path in self.sample(self.scale.files // 40):
@@ -199,7 +209,7 @@ class Workload:
         """O_DIRECT: what reaches the disk are the caller's own pages, which belong to no file."""
         for i in range(max(self.scale.files // 100, 4)):
             path = f"{base}/direct-{i}"
-            fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT, 0o640)
+            fd = self.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT, 0o640)
             memory = memoryview(self.shared if i % 3 == 2 else self.private)
             for _ in range(6):
                 length = BLOCK * self.random.randrange(1, 65)
@@ -210,29 +220,29 @@ class Workload:
             memory[:BLOCK] = self.data(BLOCK)
             if i % 4 == 0:
                 os.fsync(fd)
-            os.close(fd)
+            self.close(fd)
             self.files.append(path)
         # Direct I/O over what came through the page cache, and the other way round.
         for path in self.sample(self.scale.files // 100):
-            fd = os.open(path, os.O_RDWR | os.O_DIRECT)
+            fd = self.open(path, os.O_RDWR | os.O_DIRECT)
             self.pwrite(fd, memoryview(self.private)[: 2 * BLOCK], BLOCK)
-            os.close(fd)
+            self.close(fd)
 
     def direct_from_file(self, base: str) -> None:
         """O_DIRECT from the mapped pages of another file: pages with an owner, but not the right one."""
         source = f"{base}/source"
         self.create(source, self.data(64 * KIB))
         with open(source, "r+b") as file, mmap.mmap(file.fileno(), 64 * KIB) as mapped:
-            fd = os.open(f"{base}/copy", os.O_CREAT | os.O_WRONLY | os.O_DIRECT, 0o600)
+            fd = self.open(f"{base}/copy", os.O_CREAT | os.O_WRONLY | os.O_DIRECT, 0o600)
             view = memoryview(mapped)
             self.pwrite(fd, view, 0)
             view.release()
-            os.close(fd)
+            self.close(fd)
 
     def sparse(self, base: str) -> None:
         for i, size in enumerate((8 * MIB, 100 * MIB, 3 * GIB)):
             path = f"{base}/sparse-{i}"
-            fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+            fd = self.open(path, os.O_CREAT | os.O_RDWR, 0o600)
             os.ftruncate(fd, size)
             for _ in range(12):
                 self.pwrite(
@@ -240,7 +250,7 @@ class Workload:
                 )
             # Blocks of zeros in the midst of data are blocks all the same.
             self.pwrite(fd, self.zeros[: 16 * KIB], 4 * MIB)
-            os.close(fd)
+            self.close(fd)
         os.truncate(f"{base}/sparse-1", 30 * MIB + 17)
         os.truncate(f"{base}/sparse-1", 60 * MIB + 1)
 
@@ -249,7 +259,7 @@ class Workload:
         for i in range(8):
             path = f"{base}/holes-{i}"
             self.create(path, self.data(2 * MIB))
-            fd = os.open(path, os.O_RDWR)
+            fd = self.open(path, os.O_RDWR)
             if i % 2:
                 os.fsync(fd)
             for _ in range(8):
@@ -260,7 +270,7 @@ class Workload:
             self.fallocate(fd, 0, 3 * MIB, MIB, "preallocate")
             self.fallocate(fd, FALLOC_KEEP_SIZE, 8 * MIB, MIB, "preallocate beyond the end")
             self.pwrite(fd, self.data(10000), 3 * MIB + 5000)
-            os.close(fd)
+            self.close(fd)
 
     def mapped(self, base: str) -> None:
         for i in range(4):
@@ -365,7 +375,7 @@ class Workload:
     def large_file(self, base: str) -> None:
         """One file that is most of the data, then overwritten in places and cut."""
         path = f"{self.top}/large"
-        fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        fd = self.open(path, os.O_CREAT | os.O_RDWR, 0o644)
         chunk = min(2 * MIB, self.scale.large)
         size = self.scale.large
         told = time.monotonic()
@@ -386,7 +396,7 @@ class Workload:
                 self.random.randrange(1, size // 20),
                 "punch hole",
             )
-        os.close(fd)
+        self.close(fd)
 
     def deletes(self, base: str) -> None:
         for path in self.sample(len(self.files) // 4):
@@ -435,7 +445,12 @@ class Workload:
             for step in steps:
                 self.alive = set(self.files)
                 start = time.monotonic()
-                step(base)
+                try:
+                    step(base)
+                finally:
+                    # Of a step that failed: with an open file nobody can unmount.
+                    for fd in [*self.fds]:
+                        self.close(fd)
                 # What is deleted before it was written out never reaches the disk.
                 os.sync()
                 seconds = time.monotonic() - start
