@@ -654,6 +654,43 @@ def test_a_read_of_a_pipe_that_nobody_writes_to_is_named_at_once(tmp_path: Path)
     assert "record 2: DRAIN waits for what nobody writes to a pipe, or its end" in said
 
 
+def test_who_keeps_a_token_does_not_read_before_who_passes_it_on(tmp_path: Path) -> None:
+    """Several read one pipe. Who was last in the original ends with what it has read; were it first, the
+    others would wait for ever.
+    """
+    trace = Trace()
+    trace.call(at(1, 1, 2), "pipe", 0, 0, blobs=ordercases.ends(3, 4))
+    for thread in (2, 3, 4):
+        trace.thread(thread)
+    trace.io(at(1, 5, 6), "write", 4, 8)
+    for turn, thread in enumerate((2, 3, 2, 3)):
+        trace.io(at(thread, 7, 8 + 2 * turn), "read", 3, 8)
+        trace.io(at(thread, 8 + 2 * turn, 9 + 2 * turn), "write", 4, 8)
+    trace.io(at(4, 7, 20), "read", 3, 8)
+    trace.finish(tmp_path / "t.db")
+    workload = make(tmp_path / "t.db")
+    for seed in range(6):
+        run = once(workload, tmp_path / "target", "--timing", "afap", "--shuffle", seed)
+        assert (run["stalls"], run["same"]) == (0, 11), (seed, run["stalled"])
+
+
+def test_what_is_read_of_a_fifo_comes_after_who_opens_it_to_write(tmp_path: Path) -> None:
+    """A reader that does not wait for the other side is there first; before that the read is an end."""
+    trace = Trace()
+    fifo = ordercases.FIFO
+    trace.call(at(1, 1, 2), "mknod", 0, 0, fifo, 0, paths=("q",), ino=20, mode=fifo)
+    trace.thread(2, flags=0)
+    trace.open(at(2, 3, 4), 3, "q", os.O_NONBLOCK, ino=20, mode=fifo)
+    for n in range(1000):  # the writer has something else to do first
+        trace.name(at(1, 4 + n / 1000, 4 + (n + 0.5) / 1000), "stat", -2, f"none-{n}")
+    trace.open(at(1, 5, 6), 3, "q", os.O_WRONLY, ino=20, mode=fifo)
+    trace.io(at(1, 7, 8), "write", 3, 8)
+    trace.io(at(2, 6.5, 9), "read", 3, 8)
+    trace.finish(tmp_path / "t.db")
+    run = once(make(tmp_path / "t.db"), tmp_path / "target", "--timing", "afap")
+    assert run["same"] == run["made"] == 1005, run["differences"]
+
+
 def test_a_descriptor_that_is_not_followed_is_no_file_without_a_disk(tmp_path: Path) -> None:
     trace = Trace()
     trace.open(at(1, 1, 2), 0xFFFF, "f", EXCL | RW, ino=9)

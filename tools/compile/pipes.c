@@ -63,6 +63,12 @@ static bool takes_nothing(const struct compiler *c)
 	}
 }
 
+/* All ends of a pipe, for the order of what @op does with them. */
+static u64 key_of_pipe(const struct file *file, u8 op)
+{
+	return hash_u64(compiler_file_key(file)) ^ op;
+}
+
 /*
  * As much is taken as the original got. How much stands in a pipe at a time is chance. The end of
  * it is a read of one byte that gets none.
@@ -83,6 +89,19 @@ void pipe_transfer(struct compiler *c, const struct ofd *ofd, bool write)
 	}
 	choose_on_fd(c, write ? WL_FILL : WL_DRAIN, ofd, ACCESS_READ);
 	g->args[1] = choose_length(g->result ?: 1);
+	if (write || !ofd->file)
+		return;
+	/*
+	 * Of several who read the same pipe each gets what it got after those who had got theirs:
+	 * who passes a token on must not come behind who keeps it.
+	 */
+	uses_add(&c->uses, USE_FD, ACCESS_WRITE, key_of_pipe(ofd->file, WL_DRAIN));
+	uses_on_return(&c->uses);
+	/* What is read of a FIFO before anybody can write to it is its end. */
+	if (g->result && slots_fifo(&c->slots, slots_of(&c->slots, ofd))) {
+		uses_add(&c->uses, USE_FD, ACCESS_READ, key_of_pipe(ofd->file, WL_OPEN_FIFO));
+		uses_on_return(&c->uses);
+	}
 }
 
 /*
@@ -303,6 +322,9 @@ static void open_fifo(struct compiler *c, u64 flags)
 	struct making *g = &c->making;
 
 	choose_use_ofd(c, g->about.ofd, ACCESS_STAGE);
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		uses_add(&c->uses, USE_FD, ACCESS_STAGE,
+			 key_of_pipe(g->about.file, WL_OPEN_FIFO));
 	g->op = WL_OPEN_FIFO;
 	g->args[0] = texts_add(&c->output.texts, g->first.text);
 	g->args[1] = flags;
