@@ -283,6 +283,8 @@ static bool did_nothing(const struct making *g)
 	case -EINTR:
 	case -EFAULT:
 		return true;
+	case -EBADF: /* of the directory that a name was to be looked for in */
+		return strchr(g->call->args, 'd') || strchr(g->call->args, 'D');
 	case -EAGAIN:
 	case -EINVAL:
 	case -EOPNOTSUPP:

@@ -304,6 +304,8 @@ static void refused(void)
 	need(copy_file_range(fd, &at, other, &at, 900, ~0u) < 0, "flags of a copy");
 	need(splice(fd, &at, other, &at, 900, 0) < 0, "no pipe");
 	need(open(nowhere, O_CREAT, 0644) < 0, "a bad path");
+	need(renameat(999, "file", AT_FDCWD, "moved") < 0, "in no directory");
+	need(unlinkat(999, "other", 0) < 0 && mkdirat(999, "made", 0755) < 0, "in no directory");
 	signal(SIGXFSZ, SIG_IGN);
 	limit(RLIMIT_FSIZE, 2000);
 	need(pwrite(fd, zeros, 100, 3000) < 0, "a file's limit");
