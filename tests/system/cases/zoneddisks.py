@@ -154,7 +154,7 @@ def wrong_disks(backing: str, other: str) -> list[tuple[tuple[str, ...], str]]:
         ((*size, "--backing", backing, "--mode", "model-only"), "model-only: not for a drive with zones"),
         ((*size, "--backing", backing, "--option", "block_size=4096"), "block_size must not be larger"),
         ((*size, "--backing", backing, "--profile-option", "zone_size=1.5KiB"), "multiple of 1 MiB"),
-        ((*size, "--backing", backing, "--profile-option", "zone_size=768MiB"), "null_blk makes no device"),
+        ((*size, "--backing", backing, "--profile-option", "zone_size=768MiB"), "Linux wants a power of two"),
         ((*size, "--backing", backing, "--profile-option", "zone_size=abc"), "zone_size"),
         ((*size, "--backing", backing, "--profile-option", "precondition=random"), "precondition"),
         ((*size, "--backing", backing, "--profile-option", "conventional_zones=60000"), "conventional_zones"),

@@ -70,6 +70,9 @@ def of_profile(profile: profileword.Word | None, size: int) -> Shape | None:
         if value % MIB:
             raise DeviceError(f"--profile {profile.name()}: {word} is {format_both(value)}; a fake disk's is "
                               "a multiple of 1 MiB")
+    if zone & (zone - 1):
+        raise DeviceError(f"--profile {profile.name()}: zone_size is {format_both(zone)}; Linux wants a "
+                          "power of two")
     whole = profile.capacity() or size
     conventional = profile.number("conventional_zones")
     # As model/profile/profile-scale.c does it. If it were not so, the kernel would refuse the table.
