@@ -8,6 +8,7 @@ done elsewhere. Results come back by value, so that workers share no directory w
 from __future__ import annotations
 
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -82,11 +83,15 @@ def client_of(scheduler: str, workers: int) -> Iterator[Client]:
         except OSError as error:
             raise UserError(f"--scheduler {scheduler}: {error}; is it running, and reachable?") from None
         return
+    # Dask's own directory in /tmp would stay.
+    scratch = tempfile.TemporaryDirectory(prefix="david-bench-")
+    dask.config.set({"temporary-directory": scratch.name})
     with without_interrupts():
         local = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True,
-                             dashboard_address="127.0.0.1:0", silence_logs="CRITICAL")
+                             local_directory=scratch.name, dashboard_address="127.0.0.1:0",
+                             silence_logs="CRITICAL")
         client = Client(local)
-    with local, client:
+    with scratch, local, client:
         try:
             yield client
         except KeyboardInterrupt:
