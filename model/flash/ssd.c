@@ -524,8 +524,6 @@ static void ssd_see_other_users(struct ssd *ssd, u64 now)
 	ssd->seen = *ftl_figures(ssd->ftl);
 	ssd->last = now;
 	ssd->folded_until = now;
-	ssd->folded_ahead = 0;
-	ssd->moved_ahead = 0;
 }
 
 static void ssd_run_to(struct ssd *ssd, u64 now)
@@ -575,31 +573,19 @@ static u64 ssd_serve_flush(struct ssd *ssd, struct solid_command *command, u64 n
 	return NEVER;
 }
 
-/* Pages that collection has had the time to move since the last command, if that was idle. */
-static u64 idle_moves(const struct ssd *ssd, u64 now)
-{
-	const struct profile *profile = ssd->profile;
-	u64 idle = now - ssd->last;
-
-	if (!profile->gc_idle_rate || idle <= profile->gc_idle_after || ssd->nr_events)
-		return 0;
-	idle = min(idle - profile->gc_idle_after, 1ULL << 42);
-	return div_u64(mul_u64_u64_div_u64(idle, profile->gc_idle_rate, 1000000000), PAGE_BYTES);
-}
-
-/* Collection of that time. Its end disturbs nobody. */
+/* Collection of the time since the last command, if that was idle. Its end disturbs nobody. */
 static void collect_idle(struct ssd *ssd, u64 now)
 {
-	u64 moves = idle_moves(ssd, now), room = ssd->profile->gc_idle_room / FTL_PAGE;
+	const struct profile *profile = ssd->profile;
+	u64 idle = now - ssd->last, bytes;
 
 	ssd->last = now;
-	if (moves) {
-		moves -= min(moves, ssd->moved_ahead);
-		while (ftl_idle(ssd->ftl, &moves, room))
-			;
-		ssd->seen = *ftl_figures(ssd->ftl);
-	}
-	ssd->moved_ahead = 0;
+	if (!profile->gc_idle_rate || idle <= profile->gc_idle_after || ssd->nr_events)
+		return;
+	idle = min(idle - profile->gc_idle_after, 1ULL << 42);
+	bytes = mul_u64_u64_div_u64(idle, profile->gc_idle_rate, 1000000000);
+	ftl_idle(ssd->ftl, div_u64(bytes, PAGE_BYTES), profile->gc_idle_room / FTL_PAGE);
+	ssd->seen = *ftl_figures(ssd->ftl);
 }
 
 /*
@@ -624,82 +610,26 @@ static void interrupt_folding(struct ssd *ssd, u64 now)
 }
 
 /*
- * Is the drive idle, and folds? *@credit: bytes that it has had the time to fold by @now, and those
- * that were too few before. It takes as long as the rate says, with all that it moves and erases.
+ * What an idle drive has folded of its SLC cache by @now. It takes as long as the rate says, with
+ * all that it moves and erases.
  */
-static bool is_folding(const struct ssd *ssd, u64 now, u64 *credit)
+static void fold_idle(struct ssd *ssd, u64 now, bool command)
 {
 	const struct profile *profile = ssd->profile;
-	u64 from = max(ssd->busy_until, ssd->last) + profile->slc_idle_after;
+	u64 from = max(ssd->busy_until, ssd->last) + profile->slc_idle_after, folded;
+	bool left;
 
 	from = max(from, ssd->folded_until);
 	if (!profile->slc_fold_rate || ssd->nr_events || now <= from || MODEL_PLANTED(idle))
-		return false;
-	*credit = ssd->fold_credit + mul_u64_u64_div_u64(min(now - from, 1ULL << 42),
-							 profile->slc_fold_rate, 1000000000);
-	return true;
-}
-
-/* What an idle drive has folded of its SLC cache by @now */
-static void fold_idle(struct ssd *ssd, u64 now, bool command)
-{
-	u64 folded = ssd->folded_ahead, credit, due, piece;
-	bool left;
-
-	if (!is_folding(ssd, now, &credit))
 		return;
-	due = div_u64(credit, PAGE_BYTES);
-	do {
-		piece = ftl_fold(ssd->ftl, due - folded, &left);
-		folded += piece;
-	} while (piece);
+	ssd->fold_credit += mul_u64_u64_div_u64(min(now - from, 1ULL << 42), profile->slc_fold_rate,
+						1000000000);
 	ssd->folded_until = now;
-	ssd->folded_ahead = 0;
-	ssd->fold_credit = left ? credit - folded * PAGE_BYTES : 0;
+	folded = ftl_fold(ssd->ftl, div_u64(ssd->fold_credit, PAGE_BYTES), &left);
+	ssd->fold_credit = left ? ssd->fold_credit - folded * PAGE_BYTES : 0;
 	ssd->seen = *ftl_figures(ssd->ftl);
 	if (left && command)
 		interrupt_folding(ssd, now);
-}
-
-/* A piece of what fold_idle() would fold. False: there is nothing more. *@left as of ftl_fold() */
-static bool fold_ahead(struct ssd *ssd, u64 now, bool *left)
-{
-	u64 credit, piece, due = 0;
-
-	if (is_folding(ssd, now, &credit))
-		due = div_u64(credit, PAGE_BYTES) - ssd->folded_ahead;
-	piece = ftl_fold(ssd->ftl, due, left);
-	ssd->folded_ahead += piece;
-	return piece;
-}
-
-/* The same of collect_idle() */
-static bool collect_ahead(struct ssd *ssd, u64 now)
-{
-	u64 moves = idle_moves(ssd, now), rest;
-	bool more;
-
-	moves -= min(moves, ssd->moved_ahead);
-	rest = moves;
-	more = ftl_idle(ssd->ftl, &rest, ssd->profile->gc_idle_room / FTL_PAGE);
-	ssd->moved_ahead += moves - rest;
-	return more;
-}
-
-bool ssd_catch_up(struct ssd *ssd, u64 now)
-{
-	bool more = false, left = false;
-
-	if (!ftl_is_used_by(ssd->ftl, ssd))
-		return false;
-	ssd_run_to(ssd, now);
-	if (ssd->profile->slc_cache && ssd->profile->slc_fold_rate)
-		more = fold_ahead(ssd, now, &left);
-	/* While there is something to fold a command may find that it does not collect. */
-	if (!more && !left)
-		more = collect_ahead(ssd, now);
-	ssd->seen = *ftl_figures(ssd->ftl);
-	return more;
 }
 
 u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)

@@ -45,13 +45,6 @@ size_t ssd_bytes(const struct ssd *ssd);
  */
 u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from);
 
-/*
- * A piece of what the drive has folded and collected in its idle time until @now: a command does
- * what is left of that, however much it is. True: there may be more. All commands up to @now have
- * been served. Changes no figure and no time.
- */
-bool ssd_catch_up(struct ssd *ssd, u64 now);
-
 /* When a command that waits may be ready; U64_MAX: none waits. */
 u64 ssd_next_event(const struct ssd *ssd);
 
