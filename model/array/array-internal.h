@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the files of an array share: array.c is the engine, array-member.c a member,
- * array-stripe.c writes with parity.
+ * array-stripe.c writes with parity, array-mend.c reads that fail.
  */
 #ifndef DAVID_ARRAY_INTERNAL_H
 #define DAVID_ARRAY_INTERNAL_H
@@ -14,6 +14,8 @@
 /* Somebody who goes on when several things are done. */
 struct array_wait {
 	u32 left;
+	bool mends;			/* a user's read: what fails is got from elsewhere, */
+	bool lost;			/* or it could not be */
 	bool missed;			/* a drive's cache was not enough for something of it */
 	u64 failed;			/* members of which a request failed */
 	u64 moved, cached;		/* sectors that were asked for; of these parts.cached */
@@ -28,6 +30,7 @@ struct member_request {
 	u64 end;			/* sector */
 	u32 member;
 	u32 extra;			/* sectors that nobody asked for */
+	bool mends;			/* array-mend.c's: no place of the head to md */
 };
 
 /* What a member has served is the array's own. */
@@ -41,6 +44,8 @@ struct array_member {
 	u64 constant;
 	u64 phase;			/* added to the array's clock */
 	struct disk_submitter who;
+	struct disk_plug plug;		/* array-mend.c: of the requests of now */
+	u32 read_errors;
 	struct request_list waiting[2];	/* for room in the disk's queue, by direction */
 	struct request_list line;	/* constant: the first one is being served */
 	u64 ends, began;		/* constant: when it is done; in which order it began */
@@ -67,6 +72,8 @@ struct array_extents {
 
 struct stripe_op;
 struct stripe_cache;
+struct mend;
+struct parent;
 
 struct array {
 	struct array_setup setup;
@@ -78,6 +85,12 @@ struct array {
 	u64 began;			/* constant members: services begun so far */
 	u32 turn;			/* round robin */
 	bool failed;
+	bool beyond;			/* md would have taken a member out */
+	bool several;			/* a read failed beside another request */
+	bool plugged;			/* some member's plug has something */
+	bool frozen;			/* mirrors: requests wait in @held, */
+	struct parent *held;
+	struct mend *mends, *mending;	/* for these; oldest first */
 	struct request_list done;
 	struct stripe_op *ops;		/* oldest first */
 	struct stripe_cache *cache;
@@ -101,6 +114,22 @@ void extents_send(struct array *array, struct array_extents *extents, enum disk_
 /* The same for reads whose places are each written as soon as it has been read. */
 void extents_replace(struct array *array, struct array_extents *extents, u8 flags,
 		     struct array_wait *reads, struct array_wait *writes);
+
+/* What @member has there is read from the copy that md chooses; for @wait. */
+void copies_read_again(struct array *array, u32 member, u64 sector, u32 sectors,
+		       struct array_wait *wait);
+void array_serve_held(struct array *array);
+
+/* array-stripe.c: has the stripe cache the block at @sector of @member; now it has @members'. */
+bool stripes_know(const struct array *array, u32 member, u64 sector);
+void stripes_learn(struct array *array, u64 members, u64 sector);
+
+/* array-mend.c: @request is a user's read, and has failed. */
+void mend_begin(struct array *array, const struct member_request *request);
+/* One of array-mend.c's has ended. */
+void mend_count(struct array *array, const struct member_request *request);
+/* To be called when all that happens now has happened. */
+void mend_go_on(struct array *array);
 
 /* array-member.c: returns 0 or -ENOMEM */
 int member_init(struct array_member *member, const struct array_setup *setup, u64 phase,

@@ -227,6 +227,42 @@ static u64 to_write(const struct array *array, const struct stripe *stripe)
 	return (stripe->touched | parity_of(array)) & ~stripe->failed;
 }
 
+/* The same set of chunks, in @row. */
+static u64 chunks_of(const struct array *array, u64 members, u64 row)
+{
+	u64 chunks = 0;
+	u32 i;
+
+	for (i = 0; i < array->setup.layout.members; i++)
+		if (members >> layout_member(&array->setup.layout, row, i) & 1)
+			chunks |= 1ULL << i;
+	return chunks;
+}
+
+static u64 row_of(const struct array *array, u64 sector, u32 *block)
+{
+	u64 row = div_u64_rem(sector, array->setup.layout.chunk, block);
+
+	*block /= ARRAY_BLOCK;
+	return row;
+}
+
+bool stripes_know(const struct array *array, u32 member, u64 sector)
+{
+	u32 block;
+	u64 row = row_of(array, sector, &block);
+
+	return cache_known(array, row, block) & chunks_of(array, 1ULL << member, row);
+}
+
+void stripes_learn(struct array *array, u64 members, u64 sector)
+{
+	u32 block;
+	u64 row = row_of(array, sector, &block);
+
+	cache_add(array->cache, row, block, chunks_of(array, members, row));
+}
+
 /* What @op writes of the block at @at. */
 static void look_at(const struct array *array, const struct stripe_op *op, u64 row, u32 at,
 		    struct stripe *stripe)

@@ -14,6 +14,7 @@
 /* A request of the array's user. */
 struct parent {
 	struct array_wait wait;
+	struct parent *next;		/* held */
 	struct disk_request *request;
 };
 
@@ -94,6 +95,23 @@ void array_set_faults(struct array *array, u32 member, struct faults *faults)
 {
 	faults->shift -= array->members[member].phase + array->now;
 	disk_set_faults(array->members[member].disk, faults);
+}
+
+void array_turn(struct array *array, const u64 *angles)
+{
+	u32 i;
+
+	for (i = 0; i < array->setup.layout.members && array->setup.profile->revolution; i++)
+		array->members[i].phase = angles[i];
+}
+
+const char *array_doubt(const struct array *array)
+{
+	if (array->beyond)
+		return "a member failed more reads than md bears: there it goes, here it stays";
+	if (array->several)
+		return "a read failed while another request was under way: not held beside md";
+	return NULL;
 }
 
 void array_destroy(struct array *array)
@@ -336,6 +354,23 @@ static void copies_read(struct array *array, const struct disk_request *request,
 	extents_send(array, &extents, DISK_READ, request->flags, wait);
 }
 
+void copies_read_again(struct array *array, u32 member, u64 sector, u32 sectors,
+		       struct array_wait *wait)
+{
+	const struct array_layout *layout = &array->setup.layout;
+	struct array_extents extents = { };
+	struct array_piece piece;
+	u32 done;
+
+	for (done = 0; done < sectors; done += piece.sectors) {
+		choose_copy(array, layout->level == ARRAY_1 ? sector + done :
+			    layout_virtual(layout, member, sector + done), sectors - done, &piece);
+		extents_add(array, &extents, piece.member, piece.sector, piece.sectors, false);
+		array->members[piece.member].next_sequential = piece.sector + piece.sectors;
+	}
+	extents_send(array, &extents, DISK_READ, DISK_SYNC, wait);
+}
+
 static void copies_write(struct array *array, const struct disk_request *request,
 			 struct array_wait *wait)
 {
@@ -379,6 +414,7 @@ static void parent_done(struct array *array, struct array_wait *wait)
 	struct disk_request *request = parent->request;
 
 	request->completion = array->now;
+	request->fault = wait->lost ? FAULT_MEDIA : 0;
 	request->parts.hit = !wait->missed && request->op != DISK_FLUSH;
 	request->parts.cached = wait->moved ? div64_u64(wait->cached * request->sectors,
 							wait->moved) : 0;
@@ -401,10 +437,14 @@ static void member_done(struct array *array, struct array_member *member,
 			struct member_request *request)
 {
 	member->figures.response += array->now - request->submitted;
-	if (request->disk.op != DISK_FLUSH)
+	if (request->disk.op != DISK_FLUSH && !request->mends)
 		member->head = request->end;
 	request->wait->missed |= !request->disk.parts.hit;
-	if (request->disk.fault)
+	if (request->mends)
+		mend_count(array, request);
+	if (request->disk.fault && request->wait->mends)
+		mend_begin(array, request);
+	else if (request->disk.fault)
 		request->wait->failed |= 1ULL << request->member;
 	count_cached(request->wait, request);
 	if (request->then)
@@ -449,6 +489,45 @@ static void array_run_to(struct array *array, u64 until)
 	while ((member = next_member(array, &when)) && when <= until) {
 		array->now = max(array->now, when);
 		member_events(array, member);
+		if ((array->plugged || array->mends) &&
+		    (!next_member(array, &when) || when > array->now))
+			mend_go_on(array);
+	}
+}
+
+static void serve(struct array *array, struct parent *parent)
+{
+	struct disk_request *request = parent->request;
+
+	if (request->op == DISK_FLUSH)
+		flush_members(array, request, &parent->wait);
+	else if (layout_parities(&array->setup.layout) && request->op == DISK_READ)
+		stripes_read(array, request, &parent->wait);
+	else if (layout_parities(&array->setup.layout))
+		stripes_write(array, request, &parent->wait);
+	else if (request->op == DISK_READ)
+		copies_read(array, request, &parent->wait);
+	else
+		copies_write(array, request, &parent->wait);
+	array_put(array, &parent->wait);
+}
+
+static void hold_back(struct array *array, struct parent *parent)
+{
+	struct parent **last = &array->held;
+
+	while (*last)
+		last = &(*last)->next;
+	*last = parent;
+}
+
+void array_serve_held(struct array *array)
+{
+	struct parent *parent;
+
+	while (!array->frozen && (parent = array->held)) {
+		array->held = parent->next;
+		serve(array, parent);
 	}
 }
 
@@ -470,17 +549,11 @@ void array_submit(struct array *array, struct disk_request *request, u64 now)
 				   .request = request };
 	if (!array->outstanding++)
 		array->busy_since = array->now;
-	if (request->op == DISK_FLUSH)
-		flush_members(array, request, &parent->wait);
-	else if (layout_parities(&array->setup.layout) && request->op == DISK_READ)
-		stripes_read(array, request, &parent->wait);
-	else if (layout_parities(&array->setup.layout))
-		stripes_write(array, request, &parent->wait);
-	else if (request->op == DISK_READ)
-		copies_read(array, request, &parent->wait);
+	parent->wait.mends = request->op == DISK_READ && !array->setup.failed;
+	if (array->frozen)
+		hold_back(array, parent);
 	else
-		copies_write(array, request, &parent->wait);
-	array_put(array, &parent->wait);
+		serve(array, parent);
 }
 
 u64 array_next_event(const struct array *array)

@@ -104,10 +104,16 @@ bool array_pending_figures(const struct array *array, struct pending_figures *fi
 
 /*
  * From now on what @faults says holds for @member, which is no constant one; its age is 0 now.
- * It must be there as long as the array. Only what takes time: what md does when a member's request
- * fails is not modelled, so nothing of it may.
+ * It must be there as long as the array. What takes time may be; and media errors, if no member has
+ * failed and only reads come. A request that md cannot serve has ->fault then.
  */
 void array_set_faults(struct array *array, u32 member, struct faults *faults);
+
+/* Before anything: each member's clock is so many ns ahead of the array's, not as the seed says. */
+void array_turn(struct array *array, const u64 *angles);
+
+/* Why what was got from elsewhere took a time that is not to be believed; or NULL. */
+const char *array_doubt(const struct array *array);
 
 /* The memory of the members' disks. */
 size_t array_bytes(const struct array *array);

@@ -31,7 +31,8 @@ static const char usage[] =
 "  --option NAME=VALUE replace a value of the profile; may be given many times\n"
 "  --faults TEXT       the drive fails like that: docs/MODEL.md. Its age is 0 when a job begins.\n"
 "                      Requests that fail are done when the host knows\n"
-"  --faulty N          of an array, the member that does, from 0 on. What fails may only take time\n"
+"  --faulty N          of an array, the member that does, from 0 on. Its faults only take\n"
+"                      time, or are media errors, and then jobs only read\n"
 "  --json              print the figures as JSON\n"
 "  --no-doubts         end with the job's last request; do not ask what its figures leave out\n"
 "  -h, --help          this text\n"
@@ -50,6 +51,7 @@ struct arguments {
 	struct array_setup setup;	/* of it */
 	const char *fault_text;
 	struct faults *faults;	/* what that says; NULL: none */
+	bool media;		/* of an array's member: something cannot be read */
 	u64 faulty;
 	u64 size;
 	bool json;
@@ -493,6 +495,10 @@ static int run_job(struct arguments *args, const struct profile *profile,
 		printf(" ,\n");
 	if (print_result(args, profile, named, text, &result))
 		args->refuted = true;
+	if (result.doubt) {
+		complain("%s: %s", command, result.doubt);
+		args->refuted = true;
+	}
 	free(text);
 	if (args->keep_flash) {
 		ftl_destroy(*flash);
@@ -501,6 +507,16 @@ static int run_job(struct arguments *args, const struct profile *profile,
 	}
 	job_release(&result);
 	return 0;
+}
+
+static bool job_writes(const struct job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->nr_parts; i++)
+		if (job->parts[i].writes)
+			return true;
+	return false;
 }
 
 static int parse_jobs(const struct arguments *args, const struct profile *profile,
@@ -519,6 +535,8 @@ static int parse_jobs(const struct arguments *args, const struct profile *profil
 			;
 		else if (jobs[i].job.untimed && args->array)
 			snprintf(why, sizeof(why), "'untimed': not on an array");
+		else if (args->media && (job_writes(&jobs[i].job) || args->before.nr))
+			snprintf(why, sizeof(why), "with media-error of a member, jobs only read");
 		else
 			continue;
 		fprintf(stderr, "david-sim bench: job \"%s\": %s\n", jobs[i].name, why);
@@ -601,10 +619,15 @@ static int parse_faults(struct arguments *args, const struct profile *profile)
 	if (args->faulty >= max(1U, args->setup.layout.members))
 		return bad_usage(command, "--faulty: there is no such member");
 	for (i = 0; args->array && i < args->faults->nr; i++)
-		if (args->faults->all[i].kind != FAULT_SLOW &&
-		    args->faults->all[i].kind != FAULT_STALL)
+		if (args->faults->all[i].kind == FAULT_MEDIA)
+			args->media = true;
+		else if (args->faults->all[i].kind != FAULT_SLOW &&
+			 args->faults->all[i].kind != FAULT_STALL)
 			return bad_usage(command,
-					 "--faults: of an array only slow and firmware-stall");
+					 "--faults: of an array only media-error, slow and firmware-stall");
+	if (args->media && (args->setup.failed || args->setup.layout.level == ARRAY_0))
+		return bad_usage(command,
+				 "--faults: media-error only of an array with copies or parity and no failed member");
 	if (args->array && args->setup.constant)
 		return bad_usage(command, "--faults: members of a constant time do not fail");
 	return 0;

@@ -650,6 +650,7 @@ static void end_counting(struct run *run)
 	}
 	run->result->state = target_bytes(&run->target) + (run->flash ? ftl_bytes(run->flash) : 0);
 	run->result->has_solid = solid_now(run, &run->result->solid);
+	run->result->doubt = run->target.array ? array_doubt(run->target.array) : NULL;
 	run->result->has_faults = run->faults && run->faults->nr;
 	if (run->faults)
 		run->result->faults_met = faults_done(run->faults) - run->faults_before;

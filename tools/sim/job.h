@@ -142,6 +142,7 @@ struct job_result {
 	u64 found_pages;	/* of 4 KiB, written to flash by jobs before */
 	double media_share;	/* of what was written: not at home on shingled disks after that */
 	u64 read_pages;		/* of 4 KiB, of all reads of drives in @ns */
+	const char *doubt;	/* array_doubt() */
 	bool has_faults;	/* the drive was to fail; */
 	u64 faults_met;		/* what faults did in it: failures, commands, ways and blocks */
 	struct drive_sums drive;	/* of commands that ended in it, of all members */

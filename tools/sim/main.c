@@ -52,6 +52,9 @@ static const char usage[] =
 "  --array WORDS       by an array of such drives, each with a queue, such as '5 members=8'; the\n"
 "                      trace is the array's, and --json tells what members did. Words:\n"
 "                      david-sim layout --help\n"
+"  --fault N:TEXT      the array's member N fails like that: docs/MODEL.md; with media-error the\n"
+"                      trace may only read. May be given many times\n"
+"  --angles NS+NS...   how far each member's clock is ahead (default: as the array's seed says)\n"
 "  --size S            the recorded disk's size, in sectors of 512 bytes (default: the profile's)\n"
 "  --device MAJOR:MINOR  which of several recorded disks\n"
 "  --faults TEXT       the recorded drive fails like that, as the message \"fault list\" says:\n"
@@ -61,13 +64,14 @@ static const char usage[] =
 "  --json              print the figures as JSON\n"
 "  -h, --help          this text\n"
 "\n"
-"The exit status is 0 if all went well, 1 if a file or the command line is bad.\n";
+"The exit status is 0 if all went well, 1 if a file or the command line is bad; 2 if no request\n"
+"met a --fault, or md would not have served all, or a time is not to be believed.\n";
 
 struct arguments {
-	const char *profile, *trace, *out, *recorded, *device, *array, *faults;
+	const char *profile, *trace, *out, *recorded, *device, *array, *faults, *angles;
 	u64 fault_shift;
 	u64 size;		/* sectors; 0: the profile's */
-	struct option_list values;
+	struct option_list values, fault;
 	bool json;
 };
 
@@ -91,6 +95,8 @@ static int main_arguments(int argc, char **argv, struct arguments *args)
 		{ .name = "recorded", .kind = SIM_TEXT, .into = &args->recorded },
 		{ .name = "device", .kind = SIM_TEXT, .into = &args->device },
 		{ .name = "faults", .kind = SIM_TEXT, .into = &args->faults },
+		{ .name = "fault", .kind = SIM_LIST, .into = &args->fault },
+		{ .name = "angles", .kind = SIM_TEXT, .into = &args->angles },
 		{ .name = "fault-shift", .kind = SIM_NUMBER, .into = &args->fault_shift,
 		  .most = U64_MAX, .what = "a number of ns" },
 		{ }
@@ -129,13 +135,6 @@ static int write_times(const struct trace *trace, const char *name)
 		fprintf(stderr, "%s: %s\n", name, strerror(errno));
 	return bad ? -1 : 0;
 }
-
-/* What members of an array did. */
-struct members {
-	struct array_member_figures figures[ARRAY_MEMBERS];
-	u32 nr;
-	u64 ns;
-};
 
 static int replay(const struct arguments *args, const struct profile *profile,
 		  struct trace *trace, const struct members *members)
@@ -241,31 +240,85 @@ static int replay_kernel(const struct arguments *args, struct profile *profile)
 	});
 }
 
+/* What md does with what it reads before it writes, if that cannot be read, is not modelled. */
+static int parse_members(const struct arguments *args, const struct array_setup *setup,
+			 struct member_words *words)
+{
+	u32 i;
+
+	for (i = 0; i < args->fault.nr; i++)
+		if (members_parse_fault(command, words, setup, args->fault.texts[i]))
+			return 1;
+	if (members_have_media(words) && setup->failed)
+		return bad_usage(command, "--fault: media-error, but not with failed members");
+	if (members_have_media(words) && setup->layout.level == ARRAY_0)
+		return bad_usage(command, "--fault: media-error, but RAID-0 has no copy");
+	return args->angles ? members_parse_angles(command, words, setup, args->angles) : 0;
+}
+
+static int run_array(const struct arguments *args, const struct array_setup *setup,
+		     struct member_words *words, struct trace *trace, struct members *members)
+{
+	size_t i;
+
+	for (i = 0; i < trace->nr; i++)
+		if (trace->requests[i].op != DISK_READ && members_have_media(words))
+			return bad_usage(command,
+					 "--fault: media-error, but request %zu is no read", i);
+	return trace_run_array(trace, setup, words, args->angles, members) ? 1 : 0;
+}
+
+#define NOT_BELIEVABLE	2
+
+static int judge_members(const struct members *members, const struct member_words *words)
+{
+	bool unmet = members_unmet(command, words);
+
+	if (members->lost)
+		complain("%s: %llu requests could not be read from anywhere", command,
+			 (unsigned long long)members->lost);
+	if (members->doubt)
+		complain("%s: %s", command, members->doubt);
+	return unmet || members->lost || members->doubt ? NOT_BELIEVABLE : 0;
+}
+
 static int run_trace(const struct arguments *args, const struct profile *profile,
 		     bool replaying)
 {
+	struct member_words words = { };
 	struct array_setup setup = { };
 	struct members members = { };
 	struct trace trace;
 	int status = 0;
+	u64 sectors;
 
 	if (args->array && array_parse_of(&setup, args->array, profile))
 		return 1;
 	setup.profile = profile;
 	members.nr = setup.layout.members;
-	if (trace_load(&trace, args->trace, args->array ? setup.layout.sectors : profile->sectors))
+	if (parse_members(args, &setup, &words)) {
+		members_free(&words);
 		return 1;
+	}
+	sectors = args->array ? setup.layout.sectors : profile->sectors;
+	if (trace_load(&trace, args->trace, sectors)) {
+		members_free(&words);
+		return 1;
+	}
 	if (!replaying && !trace.measured) {
 		fprintf(stderr, "%s: no column \"measured_us\" to compare with\n", args->trace);
 		status = 1;
 	} else if (args->array) {
-		status = trace_run_array(&trace, &setup, members.figures, &members.ns) ? 1 : 0;
+		status = run_array(args, &setup, &words, &trace, &members);
 	} else {
 		status = trace_run(&trace, profile) ? 1 : 0;
 	}
 	if (!status)
 		status = replaying ? replay(args, profile, &trace, &members) :
 				     validate(args, profile, &trace);
+	if (!status && args->array)
+		status = judge_members(&members, &words);
+	members_free(&words);
 	trace_free(&trace);
 	return status;
 }
@@ -306,6 +359,8 @@ int main(int argc, char **argv)
 	if (!args.recorded && (args.size || args.device || args.faults || args.fault_shift))
 		return bad_usage(command,
 				 "--size, --device, --faults and --fault-shift go with --recorded");
+	if (!args.array && (args.fault.nr || args.angles))
+		return bad_usage(command, "--fault and --angles go with --array");
 	if (args.array && (args.recorded || !replaying))
 		return bad_usage(command, "--array is for replay --trace");
 	if (!args.recorded && replaying != !!args.out)

@@ -7,6 +7,7 @@
 #include "../common/number.h"
 #include "arraytext.h"
 #include "load.h"
+#include "memberwords.h"
 #include "options.h"
 #include "rebuild.h"
 
@@ -42,14 +43,12 @@ static const char command[] = "david-sim rebuild";
 #define NOT_BELIEVABLE	2
 
 struct arguments {
-	const char *profile, *array;
-	char *angle_text;
+	const char *profile, *array, *angles;
 	struct option_list values, faults;
 	u64 size, span, hz, after_tick, speed_max;
 	bool json;
 	struct array_setup setup;
-	struct faults *of_member[ARRAY_MEMBERS];	/* NULL: none */
-	u64 angles[ARRAY_MEMBERS];
+	struct member_words members;
 };
 
 static void rebuild_help(void)
@@ -71,7 +70,7 @@ static int rebuild_arguments(int argc, char **argv, struct arguments *args)
 		  .what = "ticks a second, 100 to 1000" },
 		{ .name = "after-tick", .kind = SIM_NUMBER, .into = &args->after_tick, .least = 0,
 		  .most = 9999999, .what = "ns, less than a tick" },
-		{ .name = "angles", .kind = SIM_TEXT, .into = &args->angle_text },
+		{ .name = "angles", .kind = SIM_TEXT, .into = &args->angles },
 		{ .name = "speed-max", .kind = SIM_NUMBER, .into = &args->speed_max, .least = 1,
 		  .most = U32_MAX, .what = "KiB a second" },
 		{ .name = "fault", .kind = SIM_LIST, .into = &args->faults },
@@ -83,74 +82,6 @@ static int rebuild_arguments(int argc, char **argv, struct arguments *args)
 	if (!args->profile || !args->array)
 		return bad_usage(command, "--profile and --array are needed");
 	return 0;
-}
-
-/* What md does when a member goes is not modelled, nor how RAID-1 looks for the bad page. */
-static int check_kinds(const struct arguments *args, const struct faults *faults)
-{
-	bool mirror = !layout_parities(&args->setup.layout);
-	u32 i;
-
-	for (i = 0; i < faults->nr; i++)
-		if (faults->all[i].kind != FAULT_SLOW && faults->all[i].kind != FAULT_STALL &&
-		    (mirror || faults->all[i].kind != FAULT_MEDIA))
-			return bad_usage(command, "--fault: %s",
-					 mirror ? "of RAID-1 and 10 only slow and firmware-stall" :
-						  "only media-error, slow and firmware-stall");
-	return 0;
-}
-
-/* "3:slow:factor=4" */
-static int parse_fault(struct arguments *args, const struct profile *profile, const char *text)
-{
-	const char *colon = strchr(text, ':');
-	struct fault_error error;
-	char number[8] = "";
-	u64 member;
-
-	if (colon && colon - text < (long)sizeof(number))
-		memcpy(number, text, colon - text);
-	if (!number_parse(number, args->setup.layout.members - 1, &member))
-		return bad_usage(command, "--fault: '%s': a member's number and a colon come first",
-				 text);
-	if (args->setup.failed >> member & 1)
-		return bad_usage(command, "--fault: member %llu has failed already; it is new",
-				 (unsigned long long)member);
-	if (!args->of_member[member]) {
-		args->of_member[member] = malloc(sizeof(struct faults));
-		if (!args->of_member[member])
-			return bad_usage(command, "out of memory");
-		faults_init(args->of_member[member], profile);
-	}
-	if (faults_parse(args->of_member[member], colon + 1, &error))
-		return bad_usage(command, "--fault: %s", error.text);
-	return check_kinds(args, args->of_member[member]);
-}
-
-/* "0+4000000": of each member */
-static int parse_angles(struct arguments *args, struct array_rebuild *how)
-{
-	u32 members = args->setup.layout.members, nr = 0;
-	char *rest = args->angle_text, *word;
-
-	while ((word = strsep(&rest, "+")))
-		if (nr == members || !number_parse(word, U64_MAX / 2, &args->angles[nr++]))
-			return bad_usage(command,
-					 "--angles: '%s': nanoseconds of each of %u members, such as 0+4000000",
-					 word, members);
-	if (nr != members)
-		return bad_usage(command, "--angles: of %u members, and the array has %u", nr,
-				 members);
-	how->angles = args->angles;
-	return 0;
-}
-
-static u64 met(const struct faults *faults)
-{
-	const struct fault_figures *f = &faults->figures;
-
-	return f->media_reads + f->media_writes + f->timeouts + f->gone + f->slowed + f->stalled +
-	       f->detours;
 }
 
 static void print_rebuild(const struct arguments *args, const struct array *array,
@@ -184,8 +115,7 @@ static int rebuild(struct arguments *args, const struct array_rebuild *how)
 {
 	struct array *array = array_create(&args->setup, GFP_KERNEL);
 	struct array_rebuilt found;
-	bool unmet = false;
-	u32 i;
+	bool unmet;
 	int r;
 
 	if (!array)
@@ -195,10 +125,7 @@ static int rebuild(struct arguments *args, const struct array_rebuild *how)
 		r = bad_usage(command, "out of memory");
 	} else {
 		print_rebuild(args, array, &found);
-		for (i = 0; i < args->setup.layout.members; i++)
-			unmet |= args->of_member[i] && !met(args->of_member[i]);
-		if (unmet)
-			complain("%s: no request met a --fault of some member", command);
+		unmet = members_unmet(command, &args->members);
 		r = found.lost || unmet ? NOT_BELIEVABLE : 0;
 	}
 	array_destroy(array);
@@ -216,9 +143,11 @@ static int prepare_rebuild(struct arguments *args, const struct profile *profile
 	how->hz = args->hz;
 	how->speed_max = args->speed_max;
 	how->after_tick = args->after_tick;
-	how->of_member = args->of_member;
-	if (args->angle_text && parse_angles(args, how))
+	how->of_member = args->members.faults;
+	if (args->angles &&
+	    members_parse_angles(command, &args->members, &args->setup, args->angles))
 		return 1;
+	how->angles = args->angles ? args->members.angles : NULL;
 	if (how->after_tick >= 1000000000 / how->hz)
 		return bad_usage(command, "--after-tick: a tick takes %llu ns, and it is less",
 				 1000000000 / (unsigned long long)how->hz);
@@ -228,8 +157,11 @@ static int prepare_rebuild(struct arguments *args, const struct profile *profile
 	if (wrong)
 		return bad_usage(command, "%s", wrong);
 	for (i = 0; i < args->faults.nr; i++)
-		if (parse_fault(args, profile, args->faults.texts[i]))
+		if (members_parse_fault(command, &args->members, &args->setup,
+					args->faults.texts[i]))
 			return 1;
+	if (!layout_parities(&args->setup.layout) && members_have_media(&args->members))
+		return bad_usage(command, "--fault: of RAID-1 and 10 only slow and firmware-stall");
 	return 0;
 }
 
@@ -239,7 +171,6 @@ int rebuild_main(int argc, char **argv)
 	struct array_rebuild how = { };
 	struct profile profile = { };
 	int r = rebuild_arguments(argc, argv, &args);
-	u32 i;
 
 	if (!r && load_profile(&profile, args.profile, &args.values))
 		r = 1;
@@ -248,7 +179,6 @@ int rebuild_main(int argc, char **argv)
 	if (!r)
 		r = prepare_rebuild(&args, &profile, &how) ?: rebuild(&args, &how);
 	profile_free(&profile);
-	for (i = 0; i < ARRAY_MEMBERS; i++)
-		free(args.of_member[i]);
+	members_free(&args.members);
 	return r;
 }

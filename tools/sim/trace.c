@@ -202,8 +202,20 @@ int trace_run(struct trace *trace, const struct profile *profile)
 	return 0;
 }
 
+static void prepare_members(struct array *array, const struct array_setup *setup,
+			    const struct member_words *words, bool angles)
+{
+	u32 i;
+
+	if (angles)
+		array_turn(array, words->angles);
+	for (i = 0; i < setup->layout.members; i++)
+		if (words->faults[i])
+			array_set_faults(array, i, words->faults[i]);
+}
+
 int trace_run_array(struct trace *trace, const struct array_setup *setup,
-		    struct array_member_figures *figures, u64 *ns)
+		    const struct member_words *words, bool angles, struct members *members)
 {
 	struct array *array = array_create(setup, GFP_KERNEL);
 	struct trace_request *r;
@@ -211,6 +223,8 @@ int trace_run_array(struct trace *trace, const struct array_setup *setup,
 	u64 now = 0;
 	u32 i;
 
+	if (array)
+		prepare_members(array, setup, words, angles);
 	for (r = trace->requests; !failed && r < trace->requests + trace->nr; r++) {
 		struct disk_request request = { .sector = r->sector, .sectors = r->sectors,
 						.op = r->op, .flags = DISK_SYNC };
@@ -220,13 +234,15 @@ int trace_run_array(struct trace *trace, const struct array_setup *setup,
 			;
 		failed = array_failed(array);
 		r->modelled = request.completion - now;
+		members->lost += request.fault;
 		now = request.completion + r->delay;
 	}
 	if (!failed)
 		array_advance(array, now);
 	for (i = 0; !failed && i < setup->layout.members; i++)
-		array_figures(array, i, &figures[i]);
-	*ns = now;
+		array_figures(array, i, &members->figures[i]);
+	members->ns = now;
+	members->doubt = failed ? NULL : array_doubt(array);
 	array_destroy(array);
 	if (failed)
 		fprintf(stderr, "out of memory\n");

@@ -7,6 +7,7 @@
 #define DAVID_SIM_TRACE_H
 
 #include "../../model/array/array.h"
+#include "memberwords.h"
 
 struct trace_request {
 	u64 sector;
@@ -36,8 +37,17 @@ void trace_free(struct trace *trace);
 /* Serve all of it by a drive, filling in the modelled times. Returns -1 without memory. */
 int trace_run(struct trace *trace, const struct profile *profile);
 
-/* The same by an array, whose members have queues. */
+/* What members of an array did. */
+struct members {
+	struct array_member_figures figures[ARRAY_MEMBERS];
+	u32 nr;
+	u64 ns;
+	u64 lost;		/* requests that md could not serve */
+	const char *doubt;	/* array_doubt() */
+};
+
+/* The same by an array, whose members have queues. @angles: those of @words, not of the seed. */
 int trace_run_array(struct trace *trace, const struct array_setup *setup,
-		    struct array_member_figures *figures, u64 *ns);
+		    const struct member_words *words, bool angles, struct members *members);
 
 #endif

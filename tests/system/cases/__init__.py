@@ -65,7 +65,7 @@ LAYERS = (
     "inloops",
 )
 VIRTUAL = ("vtrace", "vtime", "vflash", "vreplay", "vcalibrate", "vblocks",  # for the virtual clock only
-           "vrebuild", "vzoned")
+           "vrebuild", "vmends", "vzoned")
 
 
 @dataclass(frozen=True)

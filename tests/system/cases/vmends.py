@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A user reads what a member cannot read: what md does then takes the time that david-sim says, read by read.
+
+The reads come one after another. Platters stand in david-sim as the disks' did when the first one came.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cases import case
+from helpers import raw
+from helpers.guest import SCRATCH, Failed, david, device_stats, loop_disk, run, say
+from helpers.timed import SIM
+from helpers.units import GIB, KIB, MIB
+
+DRIVE = "hitachi-hds721010kla330"
+REVOLUTION_US = 8333
+ARRAY = "/dev/md7"
+SPAN = 64 * MIB  # of each member
+BAD = (20000, 20127)  # sectors of a member
+LAST_S = 5  # before the last read, so that all is written that could not be read
+NEAR_NS = 1000  # of a read; each of its steps is rounded
+
+
+@dataclass(frozen=True)
+class Told:
+    level: str
+    members: int
+    bad: tuple[int, ...]  # members
+    seed: int  # one with which reads of both sizes fail
+    layout: str = ""
+
+    def words(self) -> str:
+        return f"{self.level} members={self.members}" + (f" layout={self.layout}" if self.layout else "")
+
+    def data(self) -> int:
+        """Members' worth of data."""
+        return {"5": self.members - 1, "6": self.members - 2, "1": 1, "10": self.members // 2}[self.level]
+
+
+def phase_us(member: int) -> int:
+    return member * 8021107 % REVOLUTION_US
+
+
+@contextmanager
+def failing(told: Told) -> Iterator[list[str]]:
+    """An array of such disks, in the drives' time, with members that cannot read something."""
+    names = [f"m{number}" for number in range(told.members)]
+    with loop_disk(200 * MIB) as store:
+        david("pool", "create", "p", "--backing", store, "--format")
+        made: list[str] = []
+        try:
+            for number, name in enumerate(names):
+                david("create", name, "--pool", "p", "--size", str(GIB), "--profile", DRIVE, "--mode",
+                      "speedup", "--profile-option", f"phase={phase_us(number)}us")
+                made.append(name)
+            layout = ["--layout", told.layout] if told.layout else []
+            run("mdadm", "--create", ARRAY, "--run", "--force", "--assume-clean", "--metadata=1.0",
+                "--bitmap=none", "--level", told.level, *layout, "--raid-devices", str(told.members),
+                "--size", str(SPAN // KIB), *(f"/dev/mapper/{name}" for name in names))
+            for member in told.bad:
+                text = "media-error:sectors={}-{}".format(*BAD)
+                run("dmsetup", "message", names[member], "0", "fault", "add", text)
+            for name in names:
+                run("dmsetup", "message", name, "0", "mode", "timing-accurate")
+            yield names
+        finally:
+            with suppress(Failed):
+                run("mdadm", "--stop", ARRAY)
+            for name in made:
+                run("dmsetup", "remove", "--retry", name)
+
+
+def placing(told: Told) -> int:
+    """How many reads come first and are not compared: they place heads. The kernel has read before."""
+    return 2 * told.members
+
+
+def reads_of(told: Told) -> list[tuple[int, int]]:
+    """Sectors of the array, and how many: at first such that place heads, then near what is bad, and one that
+    is good, which is not compared: sleeping is not exact."""
+    rng, chunk = random.Random(told.seed), 1024
+    found = [(row * chunk, 8) for row in range(placing(told))]
+    low, high = (BAD[0] // chunk - 1) * told.data(), (BAD[1] // chunk + 2) * told.data()
+    at_row = BAD[0] // chunk * told.data()
+    for number in range(30):
+        blocks = 16 if number % 5 == 4 else 1
+        chunk_at = rng.randrange(at_row, at_row + told.data()) if number % 2 else rng.randrange(low, high)
+        at = rng.randrange(BAD[0] % chunk - 64, BAD[1] % chunk + 64) // 8 * 8
+        found.append((chunk_at * chunk + min(at, chunk - 8 * blocks), 8 * blocks))
+    return [*found, (0, 8)]
+
+
+def by_md(told: Told, reads: list[tuple[int, int]]) -> tuple[int, list[int], list[dict]]:
+    """When the first one came, what each took, and what each member did."""
+    with failing(told) as names:
+        fd = os.open(ARRAY, os.O_RDONLY | os.O_DIRECT)
+        before = [device_stats(name) for name in names]  # the kernel has looked for partitions
+        try:
+            began, took = time.monotonic_ns(), []
+            for number, (sector, sectors) in enumerate(reads):
+                if number == len(reads) - 1:
+                    time.sleep(LAST_S)
+                start = time.monotonic_ns()
+                raw.read(fd, sectors * 512, sector * 512)
+                took.append(time.monotonic_ns() - start)
+        finally:
+            os.close(fd)
+        after = [device_stats(name) for name in names]
+        return began, took, [{group: {name: now[group][name] - then[group][name] for name in now[group]}
+                              for group in ("requests", "sectors", "faults")}
+                             for now, then in zip(after, before, strict=True)]
+
+
+def by_david_sim(told: Told, reads: list[tuple[int, int]], began: int) -> tuple[list[int], list[dict]]:
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    trace, out = SCRATCH / "trace.csv", SCRATCH / "times.csv"
+    delays = [0] * (len(reads) - 2) + [LAST_S * 10**6, 0]
+    trace.write_text("op,lbn,blocks,delay_us\n" + "".join(
+        f"R,{sector},{sectors},{delay}\n" for (sector, sectors), delay in zip(reads, delays, strict=True)))
+    angles = "+".join(str(began + phase_us(number) * 1000) for number in range(told.members))
+    profile = Path(SCRATCH) / "scaled.profile"
+    profile.write_text(run(SIM, "profile", "show", "--sectors", str(GIB // 512), DRIVE))
+    words = [SIM, "replay", "--profile", profile, "--trace", trace, "--out", out, "--json", "--array",
+             told.words(), "--angles", angles]
+    words += [word for member in told.bad
+              for word in ("--fault", f"{member}:media-error:sectors={BAD[0]}-{BAD[1]}")]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    times = [round(float(line.split(",")[1]) * 1000) for line in out.read_text().splitlines()[1:]]
+    return times, json.loads(done.stdout)["members"]
+
+
+def agree(told: Told) -> None:
+    reads = reads_of(told)
+    began, took, members = by_md(told, reads)
+    said, simulated = by_david_sim(told, reads, began)
+    compared = slice(placing(told), -1)
+    reads, took, said = reads[compared], took[compared], said[compared]
+    apart = [abs(one - other) for one, other in zip(took, said, strict=True)]
+    failed = [sectors for (_, sectors), one in zip(reads, took, strict=True) if one > 10**8]
+    slow, large = len(failed), sum(sectors > 8 for sectors in failed)
+    say(f"RAID-{told.words()}: {slow} of {len(reads)} reads met what is bad, {large} of them large; "
+        f"{max(apart)} ns apart at most, "
+        f"{sum(took) / 1e9:.4f} s of md, {sum(said) / 1e9:.4f} s of david-sim")
+    if slow < 3 or not large:
+        raise Failed(f"only {slow} reads met what is bad, {large} of them large")
+    for number, (one, other) in enumerate(zip(members, simulated, strict=True)):
+        mine = (one["requests"]["read"], one["requests"]["write"], one["sectors"]["read"] * 512)
+        theirs = (other["reads"], other["writes"], other["read_bytes"])
+        if mine != theirs:
+            raise Failed(f"member {number}: {mine}, and david-sim says {theirs}")
+    worst = max(range(len(apart)), key=lambda at: apart[at])
+    if apart[worst] > NEAR_NS:
+        raise Failed(f"read {worst} {reads[worst]} took {took[worst]} ns, and david-sim says {said[worst]}")
+
+
+@case(seldom=True, complaints="read error|rescheduling sector|redirecting sector")
+def md_reads_around_what_a_member_cannot_read_as_david_sim_says() -> None:
+    agree(Told("5", 3, (2,), 59))
+    agree(Told("6", 5, (0, 3), 35))
+
+
+@case(seldom=True, complaints="read error|rescheduling sector|redirecting sector")
+def a_mirror_reads_around_what_a_member_cannot_read_as_david_sim_says() -> None:
+    agree(Told("1", 2, (0,), 59))
+    agree(Told("10", 4, (0,), 59, "n2"))
