@@ -112,12 +112,16 @@ void figures_stats(struct figures *figures, unsigned int block_size, struct davi
 /*
  * The clock for CPU accounting. The scheduler's clock costs eight times as many instructions as the
  * time stamp counter. So the counter is read directly if it is reliable. UML has no such counter,
- * as its time is virtual.
+ * and its scheduler's clock moves by 10 ms, with the timer's interrupt: there timekeeping's clock
+ * is read. Under virtual time each reading of that one moves it, and computing takes no time.
  */
 #if defined(CONFIG_X86_TSC) && !defined(CONFIG_UML)
 #define STOPWATCH_TSC
 #include <asm/tsc.h>
 DECLARE_STATIC_KEY_FALSE(stopwatch_tsc);
+#elif defined(CONFIG_UML)
+#include <linux/time-internal.h>
+#include <linux/timekeeping.h>
 #endif
 
 static inline u64 stopwatch_clock(void)
@@ -125,6 +129,9 @@ static inline u64 stopwatch_clock(void)
 #ifdef STOPWATCH_TSC
 	if (static_branch_likely(&stopwatch_tsc))
 		return rdtsc();
+#elif defined(CONFIG_UML)
+	if (time_travel_mode == TT_MODE_OFF)
+		return ktime_get_mono_fast_ns();
 #endif
 	return local_clock();
 }
