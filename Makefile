@@ -113,6 +113,13 @@ overwrites: setup sim ## a database on an SSD of 1 TB, 2 million overwrites thro
 		python3 tests/bench/overwrites measure $(CURDIR)/build/overwrites
 	tests/bench/overwrites compare build/overwrites
 
+DRIVES = samsung-pm883 micron-7300-pro samsung-970-pro optane-p4800x
+SPAN = 64G
+WRITTEN_LAB = $(DAVID) lab run --kind uml --virtual-time --memory 2G --timeout 7200 -- python3 tests/bench/written-ssds
+written-ssds: setup sim ## reads of 64 GiB that SSDs were written, live and by david-sim; a planted bug; DRIVES=samsung-pm883, SPAN=1G
+	for drive in $(DRIVES); do $(WRITTEN_LAB) --span $(SPAN) $$drive || exit 1; done
+	DAVID_PLANT=1 $(WRITTEN_LAB) --span 1G --planted
+
 cpu-share: setup ## what classification costs of a metadata-heavy run, of the kernel's CPU time; 2 minutes
 	$(DAVID) lab run --kind uml --memory 3G --timeout 900 -- python3 tests/bench/cpu-share
 
@@ -391,7 +398,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth goals physics figure4 write-cliff overwrites lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
+.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
