@@ -130,6 +130,8 @@ void mend_begin(struct array *array, const struct member_request *request);
 void mend_count(struct array *array, const struct member_request *request);
 /* To be called when all that happens now has happened. */
 void mend_go_on(struct array *array);
+/* The members that md does not ask a second time for what they could not read: RAID-6's P. */
+u64 asked_once(const struct array *array, u64 sector);
 
 /* array-member.c: returns 0 or -ENOMEM */
 int member_init(struct array_member *member, const struct array_setup *setup, u64 phase,

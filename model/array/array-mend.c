@@ -71,16 +71,13 @@ static void mend_end(struct array *array, struct mend *mend, bool lost)
 
 /* Of a row */
 
-/* P of RAID-6 is not asked a second time. */
-static u64 asked_again(const struct array *array, const struct mend *mend, u64 bad)
+u64 asked_once(const struct array *array, u64 sector)
 {
 	const struct array_layout *layout = &array->setup.layout;
 
-	bad &= ~mend->again;
 	if (layout->level != ARRAY_6)
-		return bad;
-	return bad & ~(1ULL << layout_member(layout, div_u64(mend->sector, layout->chunk),
-					     layout->members - 2));
+		return 0;
+	return 1ULL << layout_member(layout, div_u64(sector, layout->chunk), layout->members - 2);
 }
 
 static void row_send(struct array *array, struct mend *mend, u64 members, enum disk_op op)
@@ -111,7 +108,7 @@ static void row_done(struct array *array, struct array_wait *wait)
 		row_send(array, mend, all & ~self, DISK_READ);
 		break;
 	case STEP_OTHERS:
-		mend->again = asked_again(array, mend, bad);
+		mend->again = bad & ~mend->again & ~asked_once(array, mend->sector);
 		mend->bad |= bad & ~mend->again;
 		if (mend->again) {
 			row_send(array, mend, mend->again, DISK_READ);
@@ -179,19 +176,17 @@ static void copy_send(struct array *array, struct mend *mend, u32 copy, enum dis
 		  min_t(u32, ARRAY_BLOCK, mend->sectors - mend->done));
 }
 
-static void copies_thaw(struct array *array)
+/* The read begins anew, unless no copy could be read. Others wait for the next mend, if any. */
+static void copies_thaw(struct array *array, bool lost)
 {
 	struct mend *mend = array->mending;
 
 	array->mending = NULL;
-	if (!array->mends) {
-		array->frozen = false;
+	array->frozen = array->mends;
+	if (!lost)
 		copies_read_again(array, mend->member, mend->sector, mend->sectors, mend->user);
-		array_serve_held(array);
-	} else {
-		copies_read_again(array, mend->member, mend->sector, mend->sectors, mend->user);
-	}
-	mend_end(array, mend, false);
+	array_serve_held(array);
+	mend_end(array, mend, lost);
 }
 
 /* The next 4 KiB, or the end. */
@@ -201,7 +196,7 @@ static void copy_next(struct array *array, struct mend *mend)
 	mend->copy = 0;
 	mend->step = STEP_AGAIN;
 	if (mend->done == mend->sectors)
-		copies_thaw(array);
+		copies_thaw(array, false);
 	else
 		copy_send(array, mend, 0, DISK_READ);
 }
@@ -219,11 +214,7 @@ static void copies_done(struct array *array, struct array_wait *wait)
 			copy_send(array, mend, mend->copy, DISK_READ);
 			return;
 		}
-		array->mending = NULL;
-		array->frozen = array->mends;
-		if (!array->frozen)
-			array_serve_held(array);
-		mend_end(array, mend, true);
+		copies_thaw(array, true);
 	} else if (mend->step == STEP_AGAIN && (!mend->copy || MODEL_PLANTED(forgotten))) {
 		copy_next(array, mend);
 	} else if (mend->step == STEP_AGAIN || (mend->step == STEP_WRITE && mend->at)) {

@@ -296,18 +296,6 @@ static void block_end(struct rebuild *rebuild, struct rebuild_block *block)
 	kvfree(first);
 }
 
-/* P of RAID-6 is not asked a second time. */
-static u64 asked_once(const struct rebuild *rebuild, const struct rebuild_block *block)
-{
-	const struct array_layout *layout = &rebuild->array->setup.layout;
-	u64 row;
-
-	if (rebuild->mirror || layout->level != ARRAY_6)
-		return 0;
-	row = div_u64(block->sector, layout->chunk);
-	return 1ULL << layout_member(layout, row, layout->members - 2);
-}
-
 /* The server is at the superblocks. */
 static void hold(struct rebuild *rebuild, struct rebuild_block *block)
 {
@@ -334,7 +322,7 @@ static void block_done(struct array *array, struct array_wait *wait)
 {
 	struct rebuild_block *block = (struct rebuild_block *)wait;
 	struct rebuild *rebuild = block->rebuild;
-	u64 bad = wait->failed, once = asked_once(rebuild, block);
+	u64 bad = wait->failed, once = asked_once(rebuild->array, block->sector);
 
 	wait->failed = 0;
 	wait->left = 1;
