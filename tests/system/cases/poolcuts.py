@@ -16,7 +16,6 @@ from helpers.filesystems import TOOLS, whole_check
 from helpers.guest import (
     SCRATCH,
     Failed,
-    copy_sparse,
     david,
     device_stats,
     load_table,
@@ -70,9 +69,7 @@ def cut_everywhere(
         for number, cut in enumerate(writelog.cuts(image, found, places)):
 
             def prepare(path: str, cut: writelog.Cut = cut) -> None:
-                copy_sparse(str(base), path)
-                with open(path, "r+b") as copy:
-                    writelog.left_at(copy.fileno(), found, cut, rng)
+                writelog.copy_left_at(str(base), path, found, cut, rng)
 
             said = ""
             with loop_disk(size, prepare=prepare) as dev:

@@ -14,7 +14,7 @@ from pathlib import Path
 from cases import case
 from helpers import raw, writelog
 from helpers.filesystems import TOOLS, whole_check
-from helpers.guest import SCRATCH, Failed, copy_sparse, david, device_stats, loop_disk, mounted, ram_disk, run
+from helpers.guest import SCRATCH, Failed, complaint, david, device_stats, loop_disk, mounted, ram_disk, run
 from helpers.layouts import ARRAY
 from helpers.planted import must_fail
 from helpers.poolbox import Writer, must_be_good, opened_all, pool_device, pool_disk
@@ -227,9 +227,7 @@ def each_cut(found: list[writelog.Entry], farm: Farm, size: int) -> list[bool]:
         for cut in writelog.cuts(image, found, range(len(found))):
 
             def prepare(path: str, cut: writelog.Cut = cut) -> None:
-                copy_sparse(str(base), path)
-                with open(path, "r+b") as copy:
-                    writelog.left_at(copy.fileno(), found, cut, rng)
+                writelog.copy_left_at(str(base), path, found, cut, rng)
 
             with loop_disk(size, prepare=prepare) as device:
                 there.append(any(begins(device)[:LOOK]))
@@ -317,13 +315,6 @@ def a_mirror_whose_pool_is_moved_takes_the_store_of_one_leg() -> None:
 
 @case
 def commands_about_a_pools_file_refuse_what_cannot_be() -> None:
-    def complaint(*words: str) -> str:
-        try:
-            david(*words)
-        except Failed as error:
-            return str(error)
-        raise Failed(f"david {' '.join(words)}: not refused")
-
     with pool_device(2 * MIB) as device:
         with pool_disk("a", device):
             assert "in use" in complaint("pool", "export", device, str(IMAGE))

@@ -16,6 +16,7 @@ from helpers import devmapper, raw
 from helpers.guest import (
     SCRATCH,
     Failed,
+    complaint,
     david,
     device_stats,
     fake_disk,
@@ -578,14 +579,6 @@ def disks_that_seek_room_at_once_share_what_another_can_spare() -> None:
 def a_disk_that_does_not_look_again_is_found() -> None:
     with must_fail():
         two_disks_seek_room("once")
-
-
-def complaint(*words: str) -> str:
-    try:
-        david(*words)
-    except Failed as error:
-        return str(error)
-    raise Failed(f"david {' '.join(words)}: not refused")
 
 
 @case

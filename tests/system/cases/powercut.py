@@ -184,9 +184,7 @@ def cut_everywhere(
         for cut in writelog.cuts(image, found, told(what, places)):
 
             def prepare(path: str, cut: writelog.Cut = cut) -> None:
-                copy_sparse(str(base), path)
-                with open(path, "r+b") as copy:
-                    writelog.left_at(copy.fileno(), found, cut, rng)
+                writelog.copy_left_at(str(base), path, found, cut, rng)
 
             try:
                 with (

@@ -12,21 +12,20 @@ import random
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from cases import case
 from helpers import raw
-from helpers.guest import SCRATCH, Failed, david, device_stats, loop_disk, run, say
+from helpers.guest import SCRATCH, Failed, device_stats, run, say
+from helpers.mdtimed import ARRAY, DRIVE, angles, array, begin_times, done_by_members
 from helpers.timed import SIM
-from helpers.units import GIB, KIB, MIB
+from helpers.units import GIB, MIB
 
-DRIVE = "hitachi-hds721010kla330"
-REVOLUTION_US = 8333
-ARRAY = "/dev/md7"
 SPAN = 64 * MIB  # of each member
 BAD = (20000, 20127)  # sectors of a member
+MEDIA_ERROR = "media-error:sectors={}-{}".format(*BAD)
 LAST_S = 5  # before the last read, so that all is written that could not be read
 NEAR_NS = 1000  # of a read; each of its steps is rounded
 
@@ -47,37 +46,12 @@ class Told:
         return {"5": self.members - 1, "6": self.members - 2, "1": 1, "10": self.members // 2}[self.level]
 
 
-def phase_us(member: int) -> int:
-    return member * 8021107 % REVOLUTION_US
-
-
 @contextmanager
 def failing(told: Told) -> Iterator[list[str]]:
     """An array of such disks, in the drives' time, with members that cannot read something."""
-    names = [f"m{number}" for number in range(told.members)]
-    with loop_disk(200 * MIB) as store:
-        david("pool", "create", "p", "--backing", store, "--format")
-        made: list[str] = []
-        try:
-            for number, name in enumerate(names):
-                david("create", name, "--pool", "p", "--size", str(GIB), "--profile", DRIVE, "--mode",
-                      "speedup", "--profile-option", f"phase={phase_us(number)}us")
-                made.append(name)
-            layout = ["--layout", told.layout] if told.layout else []
-            run("mdadm", "--create", ARRAY, "--run", "--force", "--assume-clean", "--metadata=1.0",
-                "--bitmap=none", "--level", told.level, *layout, "--raid-devices", str(told.members),
-                "--size", str(SPAN // KIB), *(f"/dev/mapper/{name}" for name in names))
-            for member in told.bad:
-                text = "media-error:sectors={}-{}".format(*BAD)
-                run("dmsetup", "message", names[member], "0", "fault", "add", text)
-            for name in names:
-                run("dmsetup", "message", name, "0", "mode", "timing-accurate")
-            yield names
-        finally:
-            with suppress(Failed):
-                run("mdadm", "--stop", ARRAY)
-            for name in made:
-                run("dmsetup", "remove", "--retry", name)
+    with array(told.level, told.members, told.layout, SPAN, 200 * MIB) as names:
+        begin_times(names, [(member, MEDIA_ERROR) for member in told.bad])
+        yield names
 
 
 def placing(told: Told) -> int:
@@ -115,10 +89,7 @@ def by_md(told: Told, reads: list[tuple[int, int]]) -> tuple[int, list[int], lis
                 took.append(time.monotonic_ns() - start)
         finally:
             os.close(fd)
-        after = [device_stats(name) for name in names]
-        return began, took, [{group: {name: now[group][name] - then[group][name] for name in now[group]}
-                              for group in ("requests", "sectors", "faults")}
-                             for now, then in zip(after, before, strict=True)]
+        return began, took, done_by_members(names, before)
 
 
 def by_david_sim(told: Told, reads: list[tuple[int, int]], began: int) -> tuple[list[int], list[dict]]:
@@ -127,13 +98,11 @@ def by_david_sim(told: Told, reads: list[tuple[int, int]], began: int) -> tuple[
     delays = [0] * (len(reads) - 2) + [LAST_S * 10**6, 0]
     trace.write_text("op,lbn,blocks,delay_us\n" + "".join(
         f"R,{sector},{sectors},{delay}\n" for (sector, sectors), delay in zip(reads, delays, strict=True)))
-    angles = "+".join(str(began + phase_us(number) * 1000) for number in range(told.members))
     profile = Path(SCRATCH) / "scaled.profile"
     profile.write_text(run(SIM, "profile", "show", "--sectors", str(GIB // 512), DRIVE))
     words = [SIM, "replay", "--profile", profile, "--trace", trace, "--out", out, "--json", "--array",
-             told.words(), "--angles", angles]
-    words += [word for member in told.bad
-              for word in ("--fault", f"{member}:media-error:sectors={BAD[0]}-{BAD[1]}")]
+             told.words(), "--angles", angles(told.members, began)]
+    words += [word for member in told.bad for word in ("--fault", f"{member}:{MEDIA_ERROR}")]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     times = [round(float(line.split(",")[1]) * 1000) for line in out.read_text().splitlines()[1:]]
     return times, json.loads(done.stdout)["members"]

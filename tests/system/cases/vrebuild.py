@@ -12,18 +12,16 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from cases import case
-from helpers.guest import Failed, david, device_stats, loop_disk, run, say
+from helpers.guest import Failed, device_stats, run, say
+from helpers.mdtimed import ARRAY, DRIVE, REVOLUTION_US, angles, array, begin_times, done_by_members, phase_us
 from helpers.timed import EVENTS, FLUSH, SIM, Recording, recording
 from helpers.units import GIB, KIB, MIB
 
-DRIVE = "hitachi-hds721010kla330"
-REVOLUTION_US = 8333
-ARRAY = "/dev/md7"
 MD = Path("/sys/block/md7/md")
 SPAN = 128 * MIB  # of each member
 HZ = 100  # the lab's kernel
@@ -51,10 +49,6 @@ FAILING = Told("6", 12, faults=((3, "slow:factor=4"), (5, "media-error:sectors=4
                                 (7, "media-error:sectors=90000-90007")))
 
 
-def phase_us(member: int) -> int:
-    return member * 8021107 % REVOLUTION_US
-
-
 def wait_while(file: str, words: tuple[str, ...], step: float = 0.001) -> None:
     until = time.monotonic() + 600
     while (MD / file).read_text().strip() in words:
@@ -66,35 +60,14 @@ def wait_while(file: str, words: tuple[str, ...], step: float = 0.001) -> None:
 @contextmanager
 def degraded(told: Told) -> Iterator[list[str]]:
     """An array whose member NEW is out and blank, in the drives' time."""
-    names = [f"m{number}" for number in range(told.members)]
-    disks = [f"/dev/mapper/{name}" for name in names]
-    with loop_disk(400 * MIB) as store:
-        david("pool", "create", "p", "--backing", store, "--format")
-        made: list[str] = []
-        try:
-            for number, name in enumerate(names):
-                phase = f"phase={phase_us(number)}us"
-                david("create", name, "--pool", "p", "--size", str(GIB), "--profile", DRIVE, "--mode",
-                      "speedup", "--profile-option", phase)
-                made.append(name)
-            layout = ["--layout", told.layout] if told.layout else []
-            run("mdadm", "--create", ARRAY, "--run", "--force", "--assume-clean", "--metadata=1.0",
-                "--bitmap=none", "--level", told.level, *layout, "--raid-devices", str(told.members),
-                "--size", str(SPAN // KIB), *disks)
-            run("mdadm", ARRAY, "--fail", disks[NEW])
-            while subprocess.run(["mdadm", ARRAY, "--remove", disks[NEW]], capture_output=True).returncode:
-                time.sleep(0.05)
-            run("mdadm", "--zero-superblock", "--force", disks[NEW])
-            for member, text in told.faults:
-                run("dmsetup", "message", names[member], "0", "fault", "add", text)
-            for name in names:
-                run("dmsetup", "message", name, "0", "mode", "timing-accurate")
-            yield names
-        finally:
-            with suppress(Failed):
-                run("mdadm", "--stop", ARRAY)
-            for name in made:
-                run("dmsetup", "remove", "--retry", name)
+    with array(told.level, told.members, told.layout, SPAN, 400 * MIB) as names:
+        out = f"/dev/mapper/{names[NEW]}"
+        run("mdadm", ARRAY, "--fail", out)
+        while subprocess.run(["mdadm", ARRAY, "--remove", out], capture_output=True).returncode:
+            time.sleep(0.05)
+        run("mdadm", "--zero-superblock", "--force", out)
+        begin_times(names, told.faults)
+        yield names
 
 
 def by_md(told: Told) -> tuple[float, int, list[dict]]:
@@ -109,13 +82,13 @@ def by_md(told: Told) -> tuple[float, int, list[dict]]:
             end = time.monotonic_ns()
         if (MD / "degraded").read_text().strip() != "0":
             raise Failed("md has not filled the new drive")
-        after = [device_stats(name) for name in names]
+        done = done_by_members(names, before)
         (MD / "sync_action").write_text("check")
         wait_while("sync_action", ("check",), 0.05)
         if mismatches := int((MD / "mismatch_cnt").read_text()):
             raise Failed(f"{mismatches} sectors of the array do not agree")
         began = when_it_began(recorded[0], names)
-        return (end - began) / 1e9, began, [difference(*pair) for pair in zip(after, before, strict=True)]
+        return (end - began) / 1e9, began, done
 
 
 @contextmanager
@@ -140,16 +113,10 @@ def when_it_began(recorded: Recording, names: list[str]) -> int:
     return mine[1] - phase_us(0) * 1000
 
 
-def difference(now: dict, then: dict) -> dict:
-    return {group: {name: now[group][name] - then[group][name] for name in now[group]}
-            for group in ("sectors", "faults")}
-
-
 def by_david_sim(told: Told, began: int, hz: int = HZ) -> dict:
-    angles = "+".join(str(began + phase_us(number) * 1000) for number in range(told.members))
     words = [SIM, "rebuild", "--json", "--profile", DRIVE, "--size", str(GIB // 512), "--span",
              str(SPAN // 512), "--hz", str(hz), "--after-tick", str(began % (10**9 // hz)), "--array",
-             told.words(), "--angles", angles]
+             told.words(), "--angles", angles(told.members, began)]
     words += [word for member, text in told.faults for word in ("--fault", f"{member}:{text}")]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(done.stdout))

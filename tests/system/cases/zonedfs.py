@@ -18,7 +18,6 @@ from helpers.filesystems import UUID, whole_check
 from helpers.guest import (
     SCRATCH,
     Failed,
-    copy_sparse,
     device_stats,
     loop_disk,
     mapped,
@@ -172,9 +171,7 @@ def cut_btrfs(syncs: int, cuts: int, seed: int, mode: str = "auto") -> None:
             for number, cut in enumerate(writelog.cuts(image, found, places), 1):
 
                 def prepare(path: str, cut: writelog.Cut = cut) -> None:
-                    copy_sparse(str(base), path)
-                    with open(path, "r+b") as copy:
-                        writelog.left_at(copy.fileno(), found, cut, rng)
+                    writelog.copy_left_at(str(base), path, found, cut, rng)
 
                 try:
                     with (

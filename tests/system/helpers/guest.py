@@ -104,6 +104,15 @@ def david(*args: str) -> str:
     return output.getvalue()
 
 
+def complaint(*args: str) -> str:
+    """Why david(ARGS) is refused."""
+    try:
+        david(*args)
+    except Failed as error:
+        return str(error)
+    raise Failed(f"david {' '.join(args)}: not refused")
+
+
 def leaks() -> str:
     """What kmemleak finds of this module's, "" without a kernel that has it."""
     report = Path("/sys/kernel/debug/kmemleak")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from helpers.guest import Failed, loop_disk, mapped, run
+from helpers.guest import Failed, copy_sparse, loop_disk, mapped, run
 
 FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
 SECTOR, PAGE = 512, 4096
@@ -126,6 +126,13 @@ def left_at(fd: int, found: list[Entry], cut: Cut, rng: random.Random) -> None:
         torn(fd, following, rng)
     else:
         left_by_a_cut(fd, found[cut.solid : cut.done], rng)
+
+
+def copy_left_at(base: str, to: str, found: list[Entry], cut: Cut, rng: random.Random) -> None:
+    """BASE is what cuts() has made; TO is as large, and has nothing in it."""
+    copy_sparse(base, to)
+    with open(to, "r+b") as copy:
+        left_at(copy.fileno(), found, cut, rng)
 
 
 def first_mark(found: list[Entry]) -> int:
