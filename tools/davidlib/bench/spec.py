@@ -239,7 +239,8 @@ def parse(text: str, path: str, base: Path) -> Spec:
         classify=disk.choice("classify", disks.CLASSIFY, "auto"),
         options=disk.several("option", str, []),
     )
-    spec.goals = goals.read(top, spec.workloads, spec.seeds[0])
+    spec.goals = goals.read(top)
+    goals.check(top, spec.goals, spec.workloads, spec.seeds[0])
     top.done(TOP)
     disk.done(disks.KEYS)
     if not re.fullmatch(r"[1-9]\d*[MG]", spec.memory):
@@ -270,14 +271,8 @@ def stored(text: str, path: str, base: Path) -> Spec:
             raise error from None
     source = Source(path, text)
     top = Table(source, "", {key: values[key] for key in ("question", "metric", "fail-if") if key in values})
-    found = Spec(source, top.take("question", str, ""), [], [], [], [], [], [],
-                 metric=top.choice("metric", tuple(METRICS), "operations"), refused=refused, gone=gone)
-    for goal in top.several("fail-if", str, []):
-        try:
-            found.goals.append(goals.parse(goal))
-        except ValueError as error:
-            raise top.wrong("fail-if", f"fail-if = {goal!r}: {error}") from None
-    return found
+    return Spec(source, top.take("question", str, ""), [], [], [], [], [], [], goals=goals.read(top),
+                metric=top.choice("metric", tuple(METRICS), "operations"), refused=refused, gone=gone)
 
 
 def read(path: Path) -> tuple[Spec, str]:

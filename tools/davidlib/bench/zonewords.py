@@ -35,7 +35,7 @@ def word_of(disk: Disk) -> profileword.Word:
 
 
 def is_zoned(disk: Disk) -> bool:
-    return word_of(disk).bytes_of("zone_size") > 0
+    return word_of(disk).has_zones
 
 
 def _disk_mistake(disk: Disk, word: profileword.Word) -> tuple[str, str] | None:
@@ -83,8 +83,7 @@ def _work_mistakes(spec: Any) -> Iterator[tuple[int, str, str]]:
 
 def check(spec: Any) -> None:
     """Of a spec.Spec: SpecError names the line."""
-    zoned = [(disk, word_of(disk)) for disk in spec.disks]
-    zoned = [(disk, word) for disk, word in zoned if word.bytes_of("zone_size")]
+    zoned = [(disk, word) for disk in spec.disks if (word := word_of(disk)).has_zones]
     if not zoned:
         return
     name = short_name(zoned[0][0].profile)

@@ -19,7 +19,7 @@ from ..drive import profileword
 from ..sizes import SECTOR, format_size, size_arg
 from ..util import DAVID
 from . import device, dm, md, stack, stats
-from .create import create_disk, has_zones
+from .create import create_disk
 from .dm import DeviceError, need_root
 from .parameters import DiskParameters, add_drive_options, name_arg, of_options
 
@@ -87,7 +87,7 @@ def _member_of(args: argparse.Namespace, number: int) -> DiskParameters:
 def _make_members(members: Sequence[DiskParameters]) -> list[str]:
     """All of them, or none."""
     for drive in dict.fromkeys(one.profile for one in members if one.profile):
-        if has_zones(profileword.load(drive, [])):
+        if profileword.load(drive, []).has_zones:
             raise DeviceError(f"--profile {drive}: the drive has zones, which are written in order; arrays "
                               "of md write anywhere: take a drive without zones")
     made: list[str] = []

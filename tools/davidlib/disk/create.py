@@ -24,9 +24,6 @@ from .kmsg import KernelLog, kernel_says
 from .parameters import DiskParameters, add_drive_options, name_arg, of_options
 
 
-ZONES_AND_SEEKS = "zones and seeks keep their share"
-
-
 @dataclass(frozen=True)
 class Disk:
     """One that was made."""
@@ -67,6 +64,11 @@ def _check_mode(disk: DiskParameters) -> None:
         raise DeviceError("--profile-option: there is no --profile that it could change")
 
 
+def kept_in_scaling(has_zones: bool) -> str:
+    """Of zones, the host's or a platter's, and of seeks, where a disk is of another size than its drive."""
+    return "zones keep their size, seeks their share" if has_zones else "zones and seeks keep their share"
+
+
 def _size_of(disk: DiskParameters, profile: profileword.Word | None) -> int:
     """The size that was asked for, or the drive's own; another one is another drive, and is said."""
     drive = profile.capacity() if profile else 0
@@ -74,18 +76,13 @@ def _size_of(disk: DiskParameters, profile: profileword.Word | None) -> int:
     if not size:
         raise DeviceError("--size: needed without --profile, whose drive's size it would be")
     if drive and size != drive:
-        kept = "zones keep their size, seeks their share" if has_zones(profile) else ZONES_AND_SEEKS
+        kept = kept_in_scaling(profile.has_zones if profile else False)
         print(
             f"david: --size: the drive has {format_both(drive)}. It is scaled to {format_both(size)}, "
             f"{100 * size / drive:.4g} % of it: {kept}. Without --size it has its own.",
             file=sys.stderr,
         )
     return size
-
-
-def has_zones(profile: profileword.Word | None) -> bool:
-    """Does the host write the drive's zones in order?"""
-    return profile is not None and profile.bytes_of("zone_size") > 0
 
 
 def _zones_of(disk: DiskParameters, profile: profileword.Word | None) -> zones.Shape | None:
@@ -146,7 +143,7 @@ def create_disk(wanted: DiskParameters) -> Disk:
     dm.load_module()
     if dm.exists(disk.name):
         raise DeviceError(f"NAME {disk.name}: in use; choose another, or first: david remove {disk.name}")
-    disk = _with_block(replace(disk, backing=_backing_of(disk, has_zones(profile))), shape)
+    disk = _with_block(replace(disk, backing=_backing_of(disk, bool(profile and profile.has_zones))), shape)
     name = profile.name() if profile else ""
     with zones.made(disk.name, shape, name) if shape else nullcontext("") as zoned:
         try:

@@ -12,7 +12,7 @@ from ..drive import files, profile_bench, profileword, worth
 from ..sizes import SECTOR, format_both
 from ..util import DAVID
 from . import dm, zones
-from .create import ZONES_AND_SEEKS
+from .create import kept_in_scaling
 from .dm import need_disk, need_root
 from .parameters import name_arg
 
@@ -104,8 +104,7 @@ def as_text(found: dict[str, Any]) -> str:
         lines.append(_row("drive", f"{found['drive']}, {format_both(found['capacity'])}"))
         if found["scaled"]:
             share = f"{100 * found['size'] / found['capacity']:.4g} % of it"
-            kept = "zones keep their size, seeks their share" if "zones" in found else ZONES_AND_SEEKS
-            lines.append(_row("scaled", f"to {share}: {kept}"))
+            lines.append(_row("scaled", f"to {share}: {kept_in_scaling('zones' in found)}"))
         for title in ("parameters", "host"):
             lines.append(_row(title, ", ".join(f"{key}={value}" for key, value in found[title].items())))
         if found["flash"]:

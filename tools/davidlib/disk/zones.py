@@ -61,9 +61,9 @@ def block_of(shape: Shape) -> int:
 
 def of_profile(profile: profileword.Word | None, size: int) -> Shape | None:
     """None: a drive without zones, or with a size of zones that is none, as the kernel will say."""
-    zone = profile.bytes_of("zone_size") if profile else 0
-    if not profile or not zone:
+    if not profile or not profile.has_zones:
         return None
+    zone = profile.bytes_of("zone_size")
     _check_size(profile.name(), zone, size)
     capacity = profile.bytes_of("zone_capacity") or zone
     for word, value in (("zone_size", zone), ("zone_capacity", capacity)):

@@ -201,9 +201,9 @@ class Drive:
     def is_disk(self) -> bool:
         return not re.search(r"^\s*kind\s*=\s*(ssd|memory)\b", self.text, re.M)
 
-    @property
+    @cached_property
     def is_zoned(self) -> bool:
-        return bool(re.search(r"^\s*zone_size\s*=", self.text, re.M))
+        return profileword.parse(self.text, "").has_zones
 
     @cached_property
     def told(self) -> dict[str, Any]:

@@ -66,6 +66,11 @@ class Word:
         text = self.value(key)
         return int(text) if text.isdecimal() and text.isascii() else 0
 
+    @property
+    def has_zones(self) -> bool:
+        """Does the host write the drive's zones in order?"""
+        return self.bytes_of("zone_size") > 0
+
     def explain(self, complaint: str) -> str:
         """The kernel's complaint "profile: item N: ..." with the item's place in the file."""
         match = re.search(r"profile: item (\d+): (.*)", complaint)

@@ -114,9 +114,10 @@ def report(args: argparse.Namespace) -> int:
     from . import export, page
 
     output = Path(args.output or top / "report.html")
-    lack = list(filter(None, (answer.missing(runs, asked), unasked(found))))
+    missing = answer.missing(runs, asked)
+    lack = list(filter(None, (missing, unasked(found))))
     good, verdict = answer.verdict(runs)
-    believable = good and not answer.missing(runs, asked) and not found.refused
+    believable = good and not missing and not found.refused
     missed = thresholds.missed(runs, found.goals)
     judged = thresholds.said(missed, found.goals, believable)
     write_whole(output, page.make(found.question, runs, metric, text, environment, export.table(runs), lack,
