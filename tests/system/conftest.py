@@ -26,6 +26,7 @@ if not LINK.is_dir():
         "Clone again where there are links, with `git clone -c core.symlinks=true`"
     )
 
+from helpers import ctrlc  # noqa: E402
 from helpers.units import DAILY  # noqa: E402
 from labjob import DEBUG, Job, Labs, compile_python  # noqa: E402
 
@@ -35,6 +36,7 @@ CPU = pytest.StashKey[Counter[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    ctrlc.for_children()
     config.addinivalue_line("markers", "lab(job, run): which lab, and what of its runs, a test waits for")
     config.addinivalue_line("markers", "seldom: for `make land` and `make system`, not for `make check`")
 

@@ -27,7 +27,7 @@ from davidlib.bench.results import Results, signed_sweep
 from davidlib.report import compare, thresholds
 from davidlib import util
 from davidlib.util import UserError
-from helpers import madeup
+from helpers import ctrlc, madeup
 from test_bench import DISK, TREE, WORK, latency_of, parse, result_of
 
 SYSTEMS = '[[filesystem]]\ntype = ["ext4", "xfs"]\n'
@@ -279,7 +279,8 @@ def test_who_ends_it_gets_a_line_and_its_status(number: int, status: int, tmp_pa
     before = signal.getsignal(signal.SIGTERM)
     util.end_like_interrupted()
     try:
-        assert swept(Results(tmp_path / "a"), monkeypatch, run_all) == status
+        with ctrlc.for_us():
+            assert swept(Results(tmp_path / "a"), monkeypatch, run_all) == status
     finally:
         signal.signal(signal.SIGTERM, before)
     *_, progress, last = capsys.readouterr().err.splitlines()

@@ -87,6 +87,15 @@ def test_what_ends_the_check_ends_its_parts(number: signal.Signals, tmp_path: Pa
     assert not Path(f"/proc/{pid}").exists()
 
 
+def test_ctrl_c_reaches_what_tests_start_in_a_run_in_the_background_and_not_the_run() -> None:
+    """SigIgn is a mask: bit 1 is SIGINT's."""
+    begun = "import signal, subprocess, sys; from helpers import ctrlc; ctrlc.for_children()"
+    asks = "signal.raise_signal(signal.SIGINT); subprocess.run(['grep', 'SigIgn', '/proc/self/status'])"
+    words = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-c", f"{begun}; {asks}"]
+    done = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    assert not int(done.stdout.split()[1], 16) & 1 << signal.SIGINT - 1, done.stdout
+
+
 @pytest.mark.parametrize("program", ["check", "conftest.py"])
 def test_a_clone_without_links_is_told_so(program: str, tmp_path: Path) -> None:
     source = CHECK if program == "check" else Path(__file__).with_name(program)
