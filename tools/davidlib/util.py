@@ -59,6 +59,10 @@ MISSED = 3
 INTERRUPTED = 130  # by Ctrl-C
 
 
+# Set for a command of this program that another one of it starts: Ctrl-C comes to both, and one says so.
+INNER_WORD = "DAVID_INNER"
+
+
 class Ended(KeyboardInterrupt):
     """By SIGTERM: what has to be cleaned up is, as after Ctrl-C."""
 
@@ -124,10 +128,12 @@ def write_whole(path: Path, content: str | bytes) -> None:
         new.write_bytes(content.encode() if isinstance(content, str) else content)
         if new != path:
             os.replace(new, path)
-    except OSError as error:
+    except BaseException as error:  # Ctrl-C, too
         with contextlib.suppress(OSError):
             if new != path:
                 new.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise UserError(f"{path}: {error.strerror}; it is as it was before") from None
 
 

@@ -10,7 +10,7 @@ from .. import build
 from ..command import Commands
 from ..lab import needs
 from ..sizes import format_size
-from ..util import DAVID, UserError, end_like_interrupted, say
+from ..util import DAVID, UserError, say
 from ..workload.kinds import KINDS, Bytes
 from . import kernelwords, localhost, loop, precheck, prepare, spec
 from .results import Results
@@ -87,7 +87,6 @@ def bench(args: argparse.Namespace) -> int:
         return list_workloads()
     if args.quick or args.only:
         raise UserError("bench: --quick and --only are about `bench paper`")
-    end_like_interrupted()
     found, text = read_spec(args)
     results = Results(output_of(args))
     if not args.list:

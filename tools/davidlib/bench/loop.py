@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from ..util import FAILED, UserError, ended_status, say
+from ..util import FAILED, INNER_WORD, UserError, ended_status, say
 from . import durations, lock
 from .results import Results, environment
 from .runs import Run
@@ -131,7 +131,8 @@ def do(args: argparse.Namespace, results: Results, runs: list[Run], most: int,
 
 
 def _report(results: Results) -> int:
-    return subprocess.run([sys.executable, sys.argv[0], "report", str(results.top)]).returncode
+    return subprocess.run([sys.executable, sys.argv[0], "report", str(results.top)],
+                          env=os.environ | {INNER_WORD: "1"}).returncode
 
 
 def cpus() -> int:

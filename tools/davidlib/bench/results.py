@@ -127,8 +127,10 @@ class Results:
         try:
             _database(new, loaded)
             os.replace(new, path)
-        except (OSError, sqlite3.OperationalError) as error:
+        except BaseException as error:  # Ctrl-C, too
             new.unlink(missing_ok=True)
+            if not isinstance(error, OSError | sqlite3.OperationalError):
+                raise
             raise UserError(f"{path}: {reason_of(error)}; it is as it was before") from None
 
 

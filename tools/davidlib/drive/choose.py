@@ -22,7 +22,7 @@ from .. import build
 from ..command import Commands
 from ..sizes import SECTOR, format_both, format_size, format_time, size_arg, time_arg
 from ..trace import blocks
-from ..util import (CACHE, DAVID, FAILED, MISSED, NOT_BELIEVABLE, UserError, end_like_interrupted, jobs, say,
+from ..util import (CACHE, DAVID, FAILED, MISSED, NOT_BELIEVABLE, UserError, jobs, say,
                     write_whole)
 from . import candidates, files, served, worth
 from .asking import Asking
@@ -348,10 +348,10 @@ def choose(pairs: list[Pair], most: int, demand: Demand, asking: Asking) -> list
                 asking.stop()
                 pool.shutdown(cancel_futures=True)
                 raise
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         kept = "what a trace came to is not kept" if demand.traces else \
             "the answers are kept, and the same command goes on"
-        say(f"choose: stopped; {progress.done} of {len(pairs)} drives in levels are done; {kept}")
+        error.args = (f"{progress.done} of {len(pairs)} drives in levels are done", kept)
         raise
     finally:
         over.set()
@@ -380,7 +380,6 @@ def _demand(args: argparse.Namespace) -> Demand:
 
 
 def command(args: argparse.Namespace) -> int:
-    end_like_interrupted()
     demand = _demand(args)
     lost = [status for _, status in map(served.missing, demand.traces)]
     asking = Asking()

@@ -174,7 +174,12 @@ def serve(trace: Trace, way: Way) -> dict[str, Any]:
         if way.out and (len(targets) > 1 or len(loops) > 1):
             raise UserError("-o is for one drive, and for --loop open or closed")
         asking = Asking()
-        served = [serve_one(requests, target, loops, way, asking) for target in targets]
+        try:
+            served = [serve_one(requests, target, loops, way, asking) for target in targets]
+        except KeyboardInterrupt:
+            if way.out:
+                Path(way.out).unlink(missing_ok=True)  # it has the requests up to then
+            raise
     return {"trace": trace.as_json(), "served": served}
 
 

@@ -66,7 +66,11 @@ def simulate(path: str, profile: str | None, options: list[str], out: str | None
         line = [str(build.ensure("david-sim")), "replay", "--profile", str(drive)]
         line += ["--size", str(head.sectors), "--recorded", path, "--out", str(to), "--json"]
         line += [word for option in options for word in ("--option", option)]
-        done = subprocess.run(line, capture_output=True, text=True)
+        try:
+            done = subprocess.run(line, capture_output=True, text=True)
+        except KeyboardInterrupt:
+            to.unlink(missing_ok=True)  # it has the requests up to then
+            raise
         if not done.stdout.startswith("{"):
             to.unlink(missing_ok=True)
             raise UserError(f"{path}: {done.stderr.strip() or 'david-sim failed'}")

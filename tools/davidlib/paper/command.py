@@ -13,7 +13,7 @@ from .. import build
 from ..bench import kernelwords, loop, parts, prepare
 from ..bench.results import Results
 from ..bench.runs import Run
-from ..util import UserError, end_like_interrupted
+from ..util import UserError
 from . import plan
 
 # In place of a question.
@@ -75,7 +75,6 @@ def bench(args: argparse.Namespace) -> int:
             raise UserError(f"bench paper: --{name} is fixed: it is the paper's")
     runs = experiments(args)
     results = Results(Path(args.output or ("paper-quick.result" if args.quick else "paper.result")))
-    end_like_interrupted()
     if args.list:
         return loop.list_runs(results, runs)
     prepare.become()
