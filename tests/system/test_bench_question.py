@@ -80,7 +80,8 @@ def test_a_job_has_its_parameters_from_the_question() -> None:
 
 def test_a_metric_is_asked_of_each_value_of_a_parameter() -> None:
     """With a depth of 1 the mean of a synced write is known, with 8 it is not."""
-    job = 'kind = "fio"\ndepth = {}\njob = """\n[a]\nrw=randwrite\nfsync=1\niodepth={{depth}}\n"""\n'
+    deep = "fsync=1\niodepth={{depth}}\nioengine=libaio\ndirect=1"
+    job = f'kind = "fio"\ndepth = {{}}\njob = """\n[a]\nrw=randwrite\n{deep}\n"""\n'
     assert not spec.refuse_metric(parse(DISK + "[[workload]]\n" + job.format("[1]")), "mean")
     assert "iodepth=8" in spec.refuse_metric(parse(DISK + "[[workload]]\n" + job.format("[1, 8]")), "mean")
 

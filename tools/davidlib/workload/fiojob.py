@@ -32,6 +32,8 @@ DIRECTIONS = {"0": "read", "1": "write", "2": "trim"}  # as in fio's logs
 _PLACE = "bench says where the files are"
 # Others ask the disk for nothing (cpuio, null), or for what is no read, write or trim (filecreate).
 ENGINES = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "mmap", "splice")
+# Of these a request has ended before the next one begins.
+ONE_AT_A_TIME = ("sync", "psync", "pvsync", "pvsync2", "mmap", "splice")
 SYNCS = ("fsync", "fdatasync", "sync_file_range")
 SYNCS_AT_END = ("end_fsync", "fsync_on_close")
 OFF = ("", "0", "none")
@@ -63,6 +65,24 @@ def sections(job: str) -> Iterator[tuple[str, dict[str, str]]]:
         yield name, options
 
 
+def _direct(options: dict[str, str]) -> bool:
+    return options.get("direct", "0") not in OFF or options.get("buffered", "1") in OFF
+
+
+def _without_depth(options: dict[str, str], engine: str) -> str:
+    """Why fewer requests would be under way than iodepth says: fio says so in a note, and goes on."""
+    depth = options.get("iodepth", "1")
+    if depth == "1":
+        return ""
+    if engine in ONE_AT_A_TIME:
+        return (f"iodepth={depth}: with ioengine={engine} one request is under way at a time; write "
+                "ioengine=libaio and direct=1, or leave iodepth out")
+    if engine == "libaio" and not _direct(options):
+        return (f"iodepth={depth}: with ioengine=libaio and without direct=1 one request is under way at a "
+                "time; write that, or ioengine=io_uring, or leave iodepth out")
+    return ""
+
+
 def _mistake(job: str, raw: bool) -> str:
     found = list(sections(job))
     for name, options in found:
@@ -71,9 +91,11 @@ def _mistake(job: str, raw: bool) -> str:
         for key in options:
             if why := fiooptions.refusal(key):
                 return why
-        engine = options.get("ioengine", ENGINES[0])
+        engine = options.get("ioengine", "psync")
         if engine not in ENGINES:
             return f"ioengine={engine}: its operations are not the disk's; write one of {', '.join(ENGINES)}"
+        if why := _without_depth(options, engine):
+            return why
         jobs = options.get("numjobs", "1")
         if not jobs.isdecimal():
             return f"numjobs={jobs}: write a plain number"
@@ -238,7 +260,7 @@ def reads_of(logs: dict[int, list[Logged]], params: dict[str, Any]) -> tuple[int
     read the fewest, of several that read."""
     numbers, in_order, rest, read = itertools.count(1), 0, 0, list[int]()
     for _, options in sections(params["job"]):
-        direct = options.get("direct", "0") not in OFF or options.get("buffered", "1") in OFF
+        direct = _direct(options)
         mine = [next(numbers) for _ in range(int(options.get("numjobs", "1")))]
         sizes = [one.size for number in mine for one in logs.get(number, ()) if one.direction == "read"]
         if not _is_random(options):
