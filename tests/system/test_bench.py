@@ -498,6 +498,44 @@ def test_a_workload_that_is_ended_leaves_no_process(after_ms: int) -> None:
         assert not subprocess.run(["pgrep", "--session", str(ended.pid)], capture_output=True).stdout
 
 
+# A process of its own: what is left behind becomes its child.
+LEFT = """
+import os, signal, sys
+from davidlib.workload import programs
+from davidlib.workload.several import WorkFailed
+
+os.sync = lambda: None
+try:
+    programs.run_command("command", sys.argv[1], {"command": sys.argv[2]}, 1)
+except WorkFailed as failed:
+    print(failed)
+for pid in programs._children():
+    os.kill(pid, signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("sleep 0.1", ""),
+        ("sleep 0.1 & wait", ""),
+        ("echo a | cat", ""),
+        ("sleep 0.1 &", ""),  # it has the command's output, to whose end bench reads
+        ("sleep 7 >/dev/null 2>&1 &", "sleep"),
+        ("setsid sleep 7 >/dev/null 2>&1 &", "sleep"),
+        ("(sleep 7 >/dev/null 2>&1 & sleep 7 >/dev/null 2>&1 &)", "sleep"),
+    ],
+)
+def test_a_command_that_leaves_work_undone_has_no_figure(command: str, left: str, tmp_path: Path) -> None:
+    """Its seconds were those until the shell's end, and the rest of the work was on no page."""
+    env = os.environ | {"PYTHONPATH": str(TREE / "tools")}
+    done = subprocess.run([sys.executable, "-c", LEFT, str(tmp_path), command], env=env, capture_output=True,
+                          text=True)
+    said = (f"command: {left} went on when it had ended, and the figure would be without that: write 'wait' "
+            "at its end, or end them there")
+    assert (done.stdout, done.stderr) == (f"{said}\n" if left else "", "")
+
+
 # A phase's beginning, as in a lab; then what a program that a workload starts would have.
 ALIGNED = """
 import subprocess

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from .. import build, losses
@@ -24,15 +26,42 @@ def _call(words: list[str], cwd: str, env: dict[str, str]) -> str:
     return done.stdout
 
 
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def _adopt() -> None:
+    """Processes that their parent leaves are this one's from now on."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children() -> dict[int, str]:
+    """Processes of this one that have not ended, and their names."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            head, _, tail = path.read_text(errors="replace").rpartition(")")
+        except OSError:
+            continue  # it has gone
+        state, parent, *_ = tail.split()
+        if int(parent) == os.getpid() and state != "Z":
+            found[int(path.parent.name)] = head.partition("(")[2]
+    return found
+
+
 def run_command(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     """One operation: the command, to its end and until all is on the disk."""
     del kind
     record = Record()
     where = os.path.dirname(top) if top.startswith("/dev/") else top
     called.note_script(params["command"])
+    _adopt()
+    before = _children()
     with record.timed("command"):
         _call(["sh", "-ec", params["command"]], where, {"TOP": top, "SEED": str(seed)})
         os.sync()
+    if left := [name for pid, name in _children().items() if pid not in before]:
+        raise WorkFailed(f"command: {', '.join(sorted(set(left)))} went on when it had ended, and the figure "
+                         "would be without that: write 'wait' at its end, or end them there")
     return record
 
 
