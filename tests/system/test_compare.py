@@ -297,8 +297,13 @@ def test_another_environment_is_told(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("fidelity: ")
     assert json.loads((tmp_path / "c.json").read_text())["rows"]["READ"]["bias-ns"] == pytest.approx(1 / 3)
     page = (tmp_path / "c.html").read_text()
-    assert done.stdout.splitlines()[-1] in html.unescape(page) and "<polyline" in page
-    assert page.count("<h2>") == 10 and not re.search(r'(src|href)="', page)
+    assert done.stdout.splitlines()[-1] in html.unescape(page) and "<polyline" not in page
+    body = page.partition("<script")[0]
+    assert body.count("<h2>") == 10 and not re.search(r'(src|href)="(?!data:)', body)
+    # Three runs in a drawing, each beside its original.
+    [data] = re.findall(r'id="drawings">(.*?)</script>', page)
+    [drawing] = json.loads(data)["drawings"]
+    assert drawing["heading"] == "Elapsed time" and len(drawing["rows"]) == 6
     (tmp_path / "0.json").write_text("{}")
     refused = subprocess.run(words, capture_output=True, text=True, check=False)
     assert refused.returncode == 1 and "is not what `david replay -o` writes" in refused.stderr

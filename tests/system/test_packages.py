@@ -73,6 +73,11 @@ def test_the_installed_david_finds_all_its_parts_without_the_source_tree(
     assert run(david, "store", "check", "/dev/zero").stderr == "/dev/zero: blank\n"
     by_bpf = run(david, "trace", "record", "--method", "bpf", "--", "true")
     assert by_bpf.returncode and "in dm-david's source tree only" in by_bpf.stderr
+    trace, page = tmp_path / "t.db", tmp_path / "page.html"
+    assert run(david, "trace", "record", "-o", trace, "--share-disk", "--", "cat", david).returncode == 0
+    told = run(david, "trace", "report", trace, "--html", page)
+    assert told.returncode == 0 and "the package dm-david-lab draws them" in page.read_text(), told.stderr
+    assert told.stderr.count("\n") == 1
     image = root / "image"
     with image.open("wb") as file:
         file.truncate(16 << 20)

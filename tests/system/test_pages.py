@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Pages of `david report`, looked at in Chromium (helpers/boxes.py); of made-up runs (helpers/madeup.py).
+And pages of tables, which other commands print.
 
 Every day two pages at two widths. DAVID_SCALE=full (`make sweep-test`) has 2, 6, 24 and 60 variants, names of
 40 letters, one seed and ten, at all widths, in light and dark, and printed.
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import html
 import io
 import json
 import re
@@ -381,6 +383,79 @@ def test_the_planners_page_follows_from_the_answer(choice: tuple[dict, Path]) ->
     assert (
         f"{fits} of {len(said['choices'])} drives in levels fit, {fits} of them" in text
     )  # nobody vouches
+
+
+@pytest.fixture(scope="module")
+def tabled(made: Callable, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The page of a recorded trace, and a directory of the same tables."""
+    top = tmp_path_factory.mktemp("tables")
+    script = "for i in 1 2 3 4 5 6; do seq 9999 >f$i; sync f$i; cat f$i f$i >/dev/null; done"
+    trace = [sys.executable, TREE / "tools/david", "trace"]
+    words = [*trace, "record", "-o", top / "t.db", "--share-disk", "--"]
+    subprocess.run([*words, "sh", "-c", script], check=True, cwd=top, stderr=subprocess.DEVNULL)
+    done = subprocess.run(
+        [*trace, "report", top / "t.db", "--csv", top / "csv", "--html", top / "page.html"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert not done.stderr
+    return top / "page.html", top / "csv"
+
+
+def test_the_page_of_a_trace_has_nothing_cut(tabled: tuple[Path, Path], browser: Browser) -> None:
+    page, _ = tabled
+    assert not boxes.wrong(browser, page, boxes.EVERY if FULL else DAILY, boxes.IN_TIME if FULL else 0)
+    assert page.stat().st_size < MOST
+
+
+def not_in_csv(page: str) -> list[str]:
+    """Numbers of a page of tables, of its drawings and of its tables, that its CSV has not."""
+    files = {
+        name: list(csv.reader(io.StringIO(base64.b64decode(data).decode())))
+        for name, data in re.findall(r'download="([^"]*)" href="data:text/csv;base64,([^"]*)"', page)
+    }
+    wrong = []
+    for drawing in json.loads(re.findall(r'id="drawings">(.*?)</script>', page)[0])["drawings"]:
+        stem = drawing["heading"].lower().partition(" in intervals")[0]
+        head, *rows = files[re.sub(r"[^a-z0-9]+", "-", stem).strip("-") + ".csv"]
+        numbers = [row for row in rows if re.fullmatch(r"[\d.e+-]+", row[0])]
+        found = {
+            (name, float(row[0]), float(row[at]))
+            for row in numbers
+            for at, name in enumerate(head)
+            if at and row[at]
+        }
+        drawn = {(row["series"], row["x"], row["y"]) for row in tables_of(drawing)}
+        series = {name for name, _, _ in drawn}
+        wrong += [f"{stem}: {odd}" for odd in drawn ^ {one for one in found if one[0] in series}]
+    for part in page.partition("<script")[0].split("<h2>")[1:]:
+        cells = re.findall(r"<td[^>]*>([^<]*)</td>", part)
+        [data] = re.findall(r'href="data:text/csv;base64,([^"]*)"', part) if cells else [""]
+        rows = list(csv.reader(io.StringIO(base64.b64decode(data).decode())))[1:]
+        right = [
+            f"{float(cell):.6g}" if re.fullmatch(r"-?\d+\.\d+(e[+-]?\d+)?", cell) else cell
+            for row in rows
+            for cell in row
+        ]
+        told = [html.unescape(cell) for cell in cells]
+        wrong += [f"{part[:30]}: {odd}" for odd in zip(told, right, strict=True) if odd[0] != odd[1]]
+    return wrong
+
+
+def test_every_number_of_the_page_of_a_trace_is_in_its_csv(tabled: tuple[Path, Path]) -> None:
+    """And the CSV is the file of --csv. Planted: one number of a drawing, one of a table."""
+    page, files = tabled
+    text = page.read_text()
+    assert len(json.loads(data_of(page))["drawings"]) >= 5 and "<svg" not in text.partition("<script")[0]
+    assert not_in_csv(text) == []
+    for name, data in re.findall(r'download="([^"]*)" href="data:text/csv;base64,([^"]*)"', text):
+        assert base64.b64decode(data) == (files / name).read_bytes()
+    found = json.loads(data_of(page))
+    found["drawings"][0]["rows"][1][2] += 1
+    planted = text.replace(data_of(page), json.dumps(found))
+    assert len(not_in_csv(planted)) == 2
+    assert len(not_in_csv(re.sub(r"(<td[^>]*>)(\d\d)(</td>)", r"\g<1>1\2\3", text, count=1))) == 1
 
 
 def tables_of(drawing: dict) -> list[dict]:

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from davidlib.trace import figures, page, program
+from davidlib.pages import writing
+from davidlib.pages.tables import Table
+from davidlib.trace import figures, program
 from helpers import bsdday
 
 TREE = Path(__file__).resolve().parents[2]
@@ -117,7 +119,8 @@ class Balanced(html.parser.HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.append(tag)
-        assert not any(name in ("src", "href") for name, _ in attrs), "it needs a network"
+        links = [value or "" for name, value in attrs if name in ("src", "href")]
+        assert all(value.startswith("data:") for value in links), "it needs a network"
         if tag not in ("meta",):
             self.open.append(tag)
 
@@ -153,10 +156,28 @@ def test_a_report_is_text_files_and_a_page(tmp_path: Path) -> None:
     assert (tmp_path / "csv/figure-2-transfer-rate.csv").exists()
     rows = list(csv.reader((tmp_path / "csv/table-3-i-o-size-distribution.csv").open()))
     assert rows[0] == ["bytes", "reads", "percent", "writes", "percent"] and rows[1][3] == "3"
-    balanced = Balanced()
-    balanced.feed((tmp_path / "page.html").read_text())
-    assert not balanced.open and balanced.seen.count("svg") >= 5
     assert david("report", trace, "sizes").stdout.startswith("Table 3.")
+
+
+def test_without_what_draws_a_page_has_its_numbers_and_says_so(
+    day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where dm-david-lab is not installed, and where it fails."""
+    found = [table for section in ("sizes", "rates") for table in tables(figures.open_trace(day), section)]
+    page = tmp_path / "page.html"
+    for labs, words in ((False, "the package dm-david-lab draws them."), (True, "failed to make them.")):
+        monkeypatch.setattr(writing, "HAS_LABS", labs)
+        monkeypatch.setattr(writing, "TOOLS", tmp_path)
+        writing.write(page, "Trace", found)
+        text, lines = page.read_text(), capsys.readouterr().err.splitlines()
+        assert len(lines) == 1 and lines[0].startswith(f"david: {page}: This page has no drawings: ")
+        assert lines[0].endswith(words) and words in text and "<svg" not in text and "<script" not in text
+        balanced = Balanced()
+        balanced.feed(text)
+        assert not balanced.open and balanced.seen.count("table") == 3
+    # What nothing is to be drawn of needs nobody.
+    writing.write(page, "Trace", found[:2])
+    assert not capsys.readouterr().err and "no drawings" not in page.read_text()
 
 
 def test_a_wrong_trace_is_refused(tmp_path: Path) -> None:
@@ -181,5 +202,5 @@ def test_one_byte_more_is_seen(day: Path, tmp_path: Path) -> None:
 
 
 def test_words_of_a_trace_are_no_html() -> None:
-    table = figures.Table("<b>", ["<i>"], [["</script>&"]])
-    assert "<b>" not in page.as_html([table], "x") and "&lt;/script&gt;&amp;" in page.as_html([table], "x")
+    text = writing.plain("x", [Table("<b>", ["<i>"], [["</script>&"]])], "")
+    assert "<b>" not in text and "&lt;/script&gt;&amp;" in text

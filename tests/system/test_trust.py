@@ -101,7 +101,7 @@ def test_older_results_and_disks_without_a_drive_say_so_or_nothing() -> None:
 def test_the_page_the_report_and_the_tables_say_what_the_grades_are(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Of shipped profiles: the grades are those of 'david profile worth'. Without Altair."""
-    without = {"charts": {"Drawing": object}, "plots": {}, "theme": {"css": lambda: ""},
+    without = {"charts": {"Drawing": object}, "plots": {},
                "script": {"policy": lambda: "", "of_page": lambda _: ""}}
     for name, has in without.items():
         module = types.ModuleType(name)

@@ -42,6 +42,8 @@ def of_tools() -> set[Path]:
         path = todo.pop()
         seen |= {path, path.with_name("__init__.py")}
         todo |= imported(path) - seen
+        # A module's page of style lies beside it.
+        seen |= {style for style in [path.with_suffix(".css")] if style.exists()}
     return {path.relative_to(TREE) for path in seen}
 
 

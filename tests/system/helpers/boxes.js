@@ -112,7 +112,7 @@
 		wrong.push(`the page is ${document.documentElement.scrollWidth} wide where there are ${innerWidth}`);
 	document.querySelectorAll("figure[data-drawing]").forEach(drawing);
 	const leaves = [...document.querySelectorAll("h1,h2,h3,p,td,th,label,.legend span,summary,button,pre,a")].filter(node =>
-		shown(node.getBoundingClientRect()));
+		node.checkVisibility() && shown(node.getBoundingClientRect()));
 	for (const node of leaves) {
 		counted.cells++;
 		const box = node.getBoundingClientRect(), edge = card(node.parentElement).getBoundingClientRect();
@@ -124,6 +124,6 @@
 			contrast(node, getComputedStyle(node).color, 4.5, `${node.tagName} ${name(node)}`);
 	}
 	document.querySelectorAll(".legend, .tools").forEach(one => overlaps([...one.querySelectorAll("label, button, summary")], "entries"));
-	overlaps([...document.querySelectorAll("figure, .wide, h1, h2, .answer")], "blocks");
+	overlaps([...document.querySelectorAll("figure, .wide, h1, h2, .answer")].filter(one => one.checkVisibility()), "blocks");
 	return {wrong, counted};
 })()

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..pages.document import table_of
 from ..report import forms, origin, page
 from ..report.charts import Drawing
 from ..util import DAVID
@@ -48,7 +49,7 @@ def html(quick: bool, runs: Runs, environment: dict[str, Any]) -> str:
     good, said = verdict(runs)
     parts = [f'<p class="answer">{escape(answer(runs))}</p>',
              f'<p class="{"good" if good else "bad"}">{escape(said)}</p><p>{escape(SOURCE)}</p>',
-             "<h2>Aims</h2>", page.table_of(*aims(runs))]
+             "<h2>Aims</h2>", table_of(*aims(runs))]
     found: list[Drawing] = []
     for number, section in enumerate(sections.all_of(runs, quick)):
         mine = list(_drawn(section).values())
@@ -69,7 +70,7 @@ def _drawn(section: Section) -> dict[str, Drawing]:
 
 def _html_of(section: Section) -> str:
     parts = [f"<h2>{escape(section.heading)}</h2>", *(f"<p>{escape(text)}</p>" for text in section.said),
-             *(page.table_of(*table) for table in section.tables)]
+             *(table_of(*table) for table in section.tables)]
     return "".join(parts)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from .. import losses
 from ..command import Commands
 from ..disk import mounts
+from ..pages import writing
 from ..sizes import size_arg, time_arg
 from ..trace import blocks, disks
 from ..trace.figures import open_trace
@@ -298,7 +299,7 @@ def _compare(args: argparse.Namespace) -> int:
     found = compare.compare(results, args.capture_cost or 0, traces, args.mixed)
     print("\n".join(comparison.as_text(found)))
     if args.page:
-        Path(args.page).write_text(comparison.as_html(found), encoding="utf-8")
+        writing.write(Path(args.page), comparison.TITLE, comparison.of_page(found))
     if args.out:
         Path(args.out).write_text(json.dumps(compare.as_json(found), indent=1) + "\n")
     return 0

@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..trace import page
-from ..trace.figures import Cell, Table
+from ..pages.tables import Cell, Curve, Table, as_text as text_of
 from . import metrology
 from .compare import Comparison, Row, verdict
 
@@ -122,21 +121,25 @@ def _runs(c: Comparison) -> Table:
     rows: list[list[Cell]] = [
         [number, run["elapsed"] / 1e9, run["original-elapsed"] / 1e9] for number, run in enumerate(c.runs, 1)
     ]
-    return Table("Elapsed time", ["run", "replay, s", "original, s"], rows, curve=(0, [1, 2], False))
+    return Table("Elapsed time", ["run", "replay, s", "original, s"], rows, curve=Curve(
+        0, (1, 2), "run, 1", "elapsed, s"))
 
 
 def _curve(c: Comparison) -> Table:
     rows: list[list[Cell]] = [[rate, error / 1000] for rate, error in c.rates]
     title = "Issue error of each interval, by its rate"
-    return Table(title, ["calls a second", "error, us"], rows, curve=(0, [1], True))
+    return Table(title, ["calls a second", "error, us"], rows, curve=Curve(
+        0, (1,), "calls a second, 1/s", "error, us", log=True))
 
 
 def as_text(c: Comparison) -> list[str]:
-    return [*(page.as_text(table) for table in [*tables(c), _rates(c), _seen(c)]), verdict(c)]
+    return [*(text_of(table) for table in [*tables(c), _rates(c), _seen(c)]), verdict(c)]
 
 
-def as_html(c: Comparison) -> str:
+TITLE = "A replay beside its original"
+
+
+def of_page(c: Comparison) -> list[Table]:
     verdict_first = Table("Verdict", ["", ""], [], [verdict(c)])
     drawn = [_runs(c), *([_curve(c)] if c.rates else [])]
-    every = [verdict_first, *tables(c), _rates(c), _seen(c), *drawn]
-    return page.as_html(every, "A replay beside its original")
+    return [verdict_first, *tables(c), _rates(c), _seen(c), *drawn]

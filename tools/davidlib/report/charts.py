@@ -17,7 +17,8 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from . import forms, theme
+from ..pages import theme
+from . import forms
 
 alt.data_transformers.disable_max_rows()
 TABLE = "table"

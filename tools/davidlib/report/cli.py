@@ -16,6 +16,10 @@ from ..util import DAVID, MISSED, NOT_BELIEVABLE, UserError, write_whole
 from . import answer, compare, origin, thresholds, trust, why
 
 
+# What a file has to have that there is a page of.
+CHOICE, PAGE = {"status", "asked", "choices"}, {"page", "tables"}
+
+
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
     """The question, its text, the runs that are there, those that were asked for, and the environment."""
     if not (top / "spec.toml").is_file():
@@ -80,16 +84,32 @@ def compared(args: argparse.Namespace) -> int:
     return NOT_BELIEVABLE if not believable else MISSED if worse else 0
 
 
-def _choice(args: argparse.Namespace, path: Path) -> int:
-    """Of what david choose printed."""
+def _of_file(path: Path) -> dict[str, Any]:
+    """What david choose printed, or what another command has told of its page."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or not any(keys <= found.keys() for keys in (CHOICE, PAGE)):
+            raise ValueError
+    except ValueError:
+        raise UserError(f"{path}: neither a directory of 'david bench' nor what 'david choose --json' "
+                        "printed") from None
+    return found
+
+
+def _file(args: argparse.Namespace, path: Path) -> int:
     if args.new or args.files or args.tolerance or args.metric:
         raise UserError("report: of david choose's JSON there is a page, and nothing else: --output alone")
+    found = _of_file(path)
     prepare.become()
-    # Not before: it needs what is not in Debian's Python.
-    from . import planner
+    # Not before: they need what is not in Debian's Python.
+    from . import planner, tablepage
 
-    found = planner.load(path)
     output = Path(args.output or path.with_suffix(".html"))
+    if found.keys() >= PAGE:
+        write_whole(output, tablepage.make(path, found))
+        print(f"{output}: {len(found['tables'])} tables")
+        return 0
+    planner.wanted(path, found)
     write_whole(output, planner.make(path, found))
     print(f"{planner.verdict(found)}\n{output}: {len(found['choices'])} drives in levels")
     return int(found["status"])
@@ -98,7 +118,7 @@ def _choice(args: argparse.Namespace, path: Path) -> int:
 def report(args: argparse.Namespace) -> int:
     top = Path(args.result)
     if top.is_file():
-        return _choice(args, top)
+        return _file(args, top)
     if args.rest:
         raise UserError("report: --rest is about `bench paper`")
     if args.new:

@@ -6,35 +6,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from ..bench.results import reached
+from ..pages.document import document as whole
+from ..pages.document import table_of
 from ..util import DAVID
-from . import answer, factors, figures, origin, plots, script, theme, thresholds, trust, why
+from . import answer, factors, figures, origin, plots, script, thresholds, trust, why
 from .charts import Drawing
-
-STYLE = Path(__file__).with_name("page.css").read_text()
-# Letters of a cell that stays in a line, and of one that has several.
-SHORT, LONG = 14, 40
-
-
-def _width(cell: str) -> str:
-    return "long" if len(cell) > LONG else "short" if len(cell) <= SHORT else ""
-
-
-def table_of(head: list[str], rows: list[list[str]]) -> str:
-    def line(cells: list[str], tag: str) -> str:
-        # On a narrow screen a row stands as lines, each with its head.
-        heads = [f' data-head="{escape(name)}"' if tag == "td" else "" for name in head]
-        parts = (f'<{tag} class="{_width(cell)}"{name}>{escape(cell)}</{tag}>'
-                 for name, cell in zip(heads, cells, strict=True))
-        return f"<tr>{''.join(parts)}</tr>"
-
-    body = "".join(line(row, "td") for row in rows)
-    return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
 
 
 def _summary(runs: list[dict[str, Any]], metric: str) -> str:
@@ -143,14 +124,8 @@ def origin_of(runs: list[dict[str, Any]]) -> str:
 
 def document(title: str, body: str, drawings: Sequence[Drawing] = ()) -> str:
     """A whole page of its title, what stands below it, and the drawings that have places there."""
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{script.policy()}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title>'
-        f"<style>{theme.css()}{STYLE}</style></head><body><main><h1>{title}</h1>{body}</main>"
-        f"<noscript>Drawings need scripts.</noscript>{script.of_page(drawings)}</body></html>\n"
-    )
+    end = f"<noscript>Drawings need scripts.</noscript>{script.of_page(drawings)}" if drawings else ""
+    return whole(title, body, script.policy(), end)
 
 
 def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, environment: dict[str, Any],

@@ -9,17 +9,17 @@ has a table of its own, with why.
 from __future__ import annotations
 
 import base64
-import json
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..pages.document import table_of
 from ..sizes import format_size
 from ..util import NOT_BELIEVABLE, UserError
 from . import answer, charts, forms
 from .charts import Axis, Drawing
-from .page import document, drawn, table_of
+from .page import document, drawn
 
 HEAD = ["drive", "level", "members", "capacity", "requests/s", "p99 ms", "under way", "times", "1 failed",
         "2 failed", "sure", "class", "vouched for by"]
@@ -28,17 +28,10 @@ COLUMNS = ["profile", "level", "verdict", "members", "failed", "capacity_bytes",
 WHOLE = "all members"
 
 
-def load(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or not {"status", "asked", "choices"} <= found.keys():
-            raise ValueError
-        if not found["choices"]:
-            raise UserError(f"{path}: david choose asked no drive")
-    except ValueError:
-        raise UserError(f"{path}: neither a directory of 'david bench' nor what 'david choose --json' "
-                        "printed") from None
-    return found
+def wanted(path: Path, found: dict[str, Any]) -> None:
+    """UserError unless there is something to tell of."""
+    if not found["choices"]:
+        raise UserError(f"{path}: david choose asked no drive")
 
 
 def named(one: dict[str, Any]) -> str:

@@ -13,8 +13,9 @@ import altair as alt
 from ..bench import costs, samples
 from ..bench.arraywords import FAILED
 from ..bench.metrics import METRICS
+from ..pages import theme
 from ..workload.record import QUANTILES
-from . import charts, crossings, factors, figures, theme
+from . import charts, crossings, factors, figures
 from .charts import Axis, Drawing
 
 HEAT_COLUMNS = 60

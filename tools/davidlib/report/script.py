@@ -17,8 +17,9 @@ from pathlib import Path
 
 import vl_convert
 
+from ..pages import theme
 from ..util import CACHE, write_whole
-from . import charts, theme
+from . import charts
 
 HERE = Path(__file__).parent
 SNIPPET = "window.david = {vegaEmbed};"

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from .. import losses
 from ..command import Commands
+from ..pages import tables, writing
 from ..sizes import size_arg, time_arg
 from ..util import NOT_BELIEVABLE, UserError, say
 from .account import Taken
-from . import causal, disks, exporting, figures, formats, importing, page, program, tracefile, switch
+from . import causal, disks, exporting, figures, formats, importing, program, tracefile, switch
 
 
 def _uid(user: str) -> int:
@@ -145,17 +146,16 @@ def _export(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace) -> int:
     database = figures.open_trace(Path(args.trace))
-    tables = [
+    found = [
         table for name in args.section or figures.SECTIONS for table in figures.SECTIONS[name](database)
     ]
-    print("\n".join(page.as_text(table) for table in tables), end="")
+    print("\n".join(tables.as_text(table) for table in found), end="")
     if args.csv:
         Path(args.csv).mkdir(parents=True, exist_ok=True)
-        for table in tables:
-            page.write_csv(table, Path(args.csv))
+        for table in found:
+            tables.write_csv(table, Path(args.csv))
     if args.html:
-        text = page.as_html(tables, f"Trace {Path(args.trace).name}")
-        Path(args.html).write_text(text, encoding="utf-8", errors="backslashreplace")
+        writing.write(Path(args.html), f"Trace {Path(args.trace).name}", found)
     return 0
 
 

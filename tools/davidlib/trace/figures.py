@@ -10,9 +10,9 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..pages.tables import Cell, Curve, Table
 from ..quantile import at_rank
 from ..util import UserError
 
@@ -28,19 +28,6 @@ _DATA = f"FROM event e JOIN file f ON f.id = e.file WHERE {_FILES} AND result >=
 _READS = "(SELECT nr FROM syscall WHERE does IN ('READ', 'PREAD'))"
 _WRITES = "(SELECT nr FROM syscall WHERE does IN ('WRITE', 'PWRITE'))"
 _COPIES = "(SELECT nr FROM syscall WHERE does IN ('COPY', 'SENDFILE', 'SPLICE'))"
-
-Cell = str | int | float | None
-
-
-@dataclass
-class Table:
-    title: str
-    columns: list[str]
-    rows: list[list[Cell]]
-    notes: list[str] = field(default_factory=list)
-    # A figure's curve: the columns with its x and y values, and whether x is drawn by its logarithm.
-    curve: tuple[int, list[int], bool] | None = None
-
 
 def open_trace(path: Path) -> sqlite3.Connection:
     if not path.exists():
@@ -210,7 +197,7 @@ def durations(database: sqlite3.Connection) -> Iterator[Table]:
         "Figure 1. Durations of reads and writes",
         ["at most, ms", "reads, %", "writes, %"],
         rows,
-        curve=(0, [1, 2], True),
+        curve=Curve(0, (1, 2), "took at most, ms", "share of the calls, %", log=True),
     )
 
 
@@ -263,7 +250,7 @@ def rates(database: sqlite3.Connection) -> Iterator[Table]:
         ["seconds", "read, B/s", "written, B/s"],
         rows,
         notes,
-        curve=(0, [1, 2], False),
+        curve=Curve(0, (1, 2), "time, s", "moved, B/s"),
     )
 
 
@@ -297,7 +284,7 @@ def lifetimes(database: sqlite3.Connection) -> Iterator[Table]:
         ["at most, s", "processes, %"],
         rows,
         notes,
-        curve=(0, [1], True),
+        curve=Curve(0, (1,), "lived at most, s", "share of the processes, %", log=True),
     )
 
 
@@ -318,7 +305,7 @@ def active(database: sqlite3.Connection) -> Iterator[Table]:
         f"Figure 4. Active processes in intervals of {step / SECOND:g} s",
         ["seconds", "processes"],
         rows,
-        curve=(0, [1], False),
+        curve=Curve(0, (1,), "time, s", "active processes, 1"),
     )
 
 
@@ -361,7 +348,12 @@ def sessions(database: sqlite3.Connection) -> Iterator[Table]:
         [step / 1e6, _percent(_below(closed, step), len(closed))]
         for step in _steps(1000, closed[-1] if closed else 0)
     ]
-    yield Table("Durations of sessions", ["at most, ms", "sessions, %"], curve, curve=(0, [1], True))
+    yield Table(
+        "Durations of sessions",
+        ["at most, ms", "sessions, %"],
+        curve,
+        curve=Curve(0, (1,), "lasted at most, ms", "share of the sessions, %", log=True),
+    )
 
 
 def shared(database: sqlite3.Connection) -> Iterator[Table]:
@@ -494,7 +486,7 @@ def working_set(database: sqlite3.Connection) -> Iterator[Table]:
         ["seconds", "files so far", "bytes so far", "bytes in the interval"],
         rows,
         [f"In blocks of {BLOCK} bytes."],
-        curve=(0, [2, 3], False),
+        curve=Curve(0, (2, 3), "time, s", "size, B"),
     )
 
 
