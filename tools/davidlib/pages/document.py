@@ -12,7 +12,8 @@ STYLE = Path(__file__).with_name("document.css").read_text()
 # Letters of a cell that stays in a line, and of one that has several.
 SHORT, LONG = 14, 40
 # Of a page without scripts.
-NO_SCRIPT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+NO_SCRIPT = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+             "form-action 'none'")
 
 
 def _width(cell: str) -> str:

@@ -11,5 +11,6 @@ drawings, charts.py what a drawing is: a description of Vega-Lite's and a table.
 script.py puts Vega, page.js and licences.txt into it, to draw there. origin.py says of which kernel,
 programs and drives it is. planner.py is a page of what `david choose` found. export.py writes SVG, PNG, PDF
 and CSV, forms.py tables, filenames.py names them. Not installed, as labs are not. charts.py, plots.py,
-script.py, page.py, tablepage.py and export.py need the environment of bench.prepare; the others need no more than Python.
+script.py, page.py, tablepage.py and export.py need the environment of bench.prepare; the others need no more
+than Python.
 """
