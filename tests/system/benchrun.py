@@ -14,7 +14,7 @@ from davidlib.bench import runs, spec, target, testbed
 from davidlib.paper import images, plan, requests, storage, table2, table3
 from davidlib.disk import dm
 from davidlib.workload import called
-from helpers import arrayruns
+from helpers import arrayruns, secondplaces
 from helpers.davidtool import david
 from helpers.guest import loop_disk
 
@@ -175,6 +175,41 @@ def of_an_array(name: str) -> dict[str, object]:
     return one(name, arrayruns.spec(array, kind, int(operations), int(depth), int(seed)))
 
 
+PLACES = {"places-ext4": ("ext4", ""), "places-xfs": ("xfs", ""),
+          "places-array": ("ext4", 'array = "1 members=2"\n')}
+
+
+def placed(name: str) -> dict[str, object]:
+    """A run, with what a second way says of where its requests went; and the same, not recorded."""
+    system, more = PLACES[name]
+    text = f'seeds = 3\n{DISK}size = "20G"\n{more}[[filesystem]]\ntype = "{system}"\n'
+    text += '[[workload]]\nkind = "varmail"\nfiles = 20\noperations = 40\n'
+    [run] = runs.describe(spec.parse(text, name, Path("/")))
+    journals, devices = [], []
+    known_measure = testbed.measure
+
+    def measure(run: dict, top: str, disk: target.Target, *rest: object) -> dict:
+        # While it is mounted, its place is what it was.
+        journals.append(None if more else secondplaces.journal_of(system, disk.path))
+        devices.append(dm.minor(disk.disks[0]))
+        return known_measure(run, top, disk, *rest)
+
+    testbed.measure = measure
+    result, requests, start = secondplaces.told(lambda: testbed.phases(run))
+    testbed.measure = known_measure
+    journal = journals[0]
+    wrong = secondplaces.complaints(result["places"], requests, start, devices[0], journal)
+    # Planted: a request less, the journal elsewhere.
+    planted = [secondplaces.complaints(result["places"], requests[1:], start, devices[0], journal)]
+    if journal:
+        planted.append(secondplaces.complaints(result["places"], requests, start, devices[0], []))
+    recorder, testbed.recorder = testbed.recorder, lambda *_: None
+    alone = testbed.phases(run)
+    testbed.recorder = recorder
+    return {"run": name, "wrong": wrong, "planted": planted, "requests": len(requests), "result": result,
+            "alone": alone}
+
+
 def one(name: str, text: str = "", times: int = 1) -> dict[str, object]:
     if not text:
         text, times = SPECS[name]
@@ -193,6 +228,8 @@ def main() -> None:
     for name in sys.argv[1:]:
         if name == "aged":
             said = aged()
+        elif name in PLACES:
+            said = placed(name)
         elif name in ARRAYS or "/" in name:
             said = of_an_array(name)
         else:

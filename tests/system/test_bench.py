@@ -45,7 +45,7 @@ DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
 RUNS = ("ext4-postmark", "none-random-read", "ext4-spread", "xfs-spread", *benchrun.DOUBTED,
         "fio-fsync", "fio-fsync-2", "fio-waits", "full", "slow-hour", "slow-later", "gone", *benchrun.ARRAYS,
-        *benchrun.BESIDE, *benchrun.ZONED, "aged")
+        *benchrun.BESIDE, *benchrun.ZONED, *benchrun.PLACES, "aged")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
           memory="1G", usually=40, virtual_time=True)
 

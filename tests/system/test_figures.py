@@ -103,6 +103,7 @@ def test_a_row_that_nothing_prints_is_found() -> None:
 
 # A raw SSD has none of these: tests/system/test_why.py has.
 PAGE_IDLE = {"wrong", "store_bytes", "queue_wait_ns_per_op", "metadata_share", "moved_share",
+             "journal_requests_per_op", "journal_bytes_per_op",  # tests/system/test_places.py has
              "degraded", "rebuilt_bytes",  # no array; tests/system/test_bench_arrays.py has
              *(f"{part}_ns_per_op" for part in (
                  "seek", "rotation", "transfer", "flush", "queued", "map", "fault"))}

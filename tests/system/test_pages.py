@@ -244,7 +244,7 @@ def test_every_number_of_a_drawing_follows_from_the_csv(made: Callable[[Asked], 
     rows = {row["variant"]: row for row in csv.DictReader(io.StringIO(base64.b64decode(text).decode()))}
     results = {one["run"]["variant"]: one["result"] for one in runs}
     found = {one["heading"]: tables_of(one) for one in json.loads(data_of(page))["drawings"]}
-    assert len(found) == 10
+    assert len(found) == 13
     for line in found["Variants"]:
         rate = float(rows[line["name"]]["operations_per_s"])
         assert (line["mean"] if line["seed"] is None else line["value"]) == close(rate)
@@ -287,6 +287,24 @@ def test_every_number_of_a_drawing_follows_from_the_csv(made: Callable[[Asked], 
             if line["series"] == variant:
                 at = QUANTILES.index(round(line["y"] * 10))
                 assert line["x"] == close(result["latency"]["create"]["quantiles_ns"][at] / 1e6)
+        went, heading = result["places"], f"Places on the disk over time: {variant}"
+        drawn = [(line["series"], line["x"], line["x2"], line["y"], line["y2"], line["count"])
+                 for line in found[heading]]
+        step, place = went["step_ns"] / 1e9, went["place_bytes"] / (1 << 30)
+        assert len(drawn) == len(went["cells"]) > 100
+        for line, (of, at, where, count) in zip(drawn, went["cells"], strict=True):
+            right = [close(one) for one in (at * step, (at + 1) * step, where * place, (where + 1) * place)]
+            assert line == (("read", "write", "journal")[of], *right, count)
+        told = sum(count for _, _, _, _, _, count in drawn)
+        assert told == result["stats"]["requests"]["read"] + result["stats"]["requests"]["write"]
+        row = rows[variant]
+        logged = sum(count for series, *_, count in drawn if series == "journal")
+        assert logged / result["operations"] == close(float(row["journal_requests_per_op"]))
+        near = [line for line in found["From one request to the next"] if line["series"] == variant]
+        assert near[0]["y"] == close(100 * float(row["going_on_share"])) and near[-1]["y"] == 100
+        for bits, line in enumerate(near):
+            below = sum(went["jumps"][: bits + 1]) / sum(went["jumps"])
+            assert (line["x"], line["y"]) == (close(512 * 2**bits / (1 << 20)), close(100 * below))
         # All requests are in some cell.
         cells = found[f"Latency over time, all requests: {variant}"]
         assert sum(cell["count"] for cell in cells) == sum(result["histograms"][-1])

@@ -27,6 +27,13 @@ SENT = {
     "flushes": ("flushes_per_op", 1),
     "KiB read": ("disk_read_bytes_per_op", 1024),
     "KiB written": ("disk_written_bytes_per_op", 1024),
+    "writes to the journal": ("journal_requests_per_op", 1),
+    "KiB to the journal": ("journal_bytes_per_op", 1024),
+}
+# Between what stands before a figure and behind it.
+JUMPS = {
+    ("a request begins where the last one ended in ", " % of cases"): ("going_on_share", 0.01),
+    ("jumps of ", " MiB from one request to the next"): ("jump_bytes", 1 << 20),
 }
 TIMES = {
     "of seeks": "seek_ns_per_op",
@@ -59,7 +66,8 @@ def runs_of(**changes: dict[str, float]) -> Runs:
             stats = one["result"]["stats"]
             for path, factor in changes.get("xfs", {}).items():
                 group, name = path.split(".")
-                stats[group][name] = int(stats[group][name] * factor)
+                counters = (stats if group in stats else one["result"])[group]
+                counters[name] = int(counters[name] * factor)
         # ext4 is the faster one: it stands first.
         one["result"]["operations_per_s"] *= 1 + (one["run"]["variant"] == "ext4")
     return found
@@ -114,6 +122,25 @@ def differing(rows: list[dict[str, str]], column: str) -> tuple[float, float] | 
     )
 
 
+@pytest.mark.parametrize("words", JUMPS)
+def test_how_requests_lie_follows_from_the_csv(words: tuple[str, str], table: Table) -> None:
+    """Jumps are three times as long; of those that went on eight of nine do not."""
+    column, divisor = JUMPS[words]
+    runs = runs_of(xfs={"places.jumped_bytes": 3} if column == "jump_bytes" else {})
+    for one in runs:
+        if one["run"]["variant"] == "xfs" and column == "going_on_share":
+            first, second, *others = one["result"]["places"]["jumps"]
+            one["result"]["places"]["jumps"] = [first // 9, second + first - first // 9, *others]
+    [said] = why.sentences(runs, "operations")
+    found = differing(rows_of(table(runs)), column)
+    before, behind = words
+    match = re.search(rf"{before}([\d.,]+){behind} with ext4, ([\d.,]+) with xfs\.", said)
+    assert match and found, said
+    assert [float(text.replace(",", "")) for text in match.groups()] == [
+        pytest.approx(one / divisor, rel=0.006) for one in found
+    ]
+
+
 def derived(rows: list[dict[str, str]]) -> tuple[str, str]:
     """What differs by the largest factor of what is sent, and by the most time."""
     sent, times = {}, {}
@@ -133,6 +160,8 @@ def derived(rows: list[dict[str, str]]) -> tuple[str, str]:
         ({"sectors.write": 3, "requests.flush": 2, "parts.rotation": 1.5}, "KiB written", "of rotation"),
         ({"sectors.read": 0.1, "parts.seek": 0.5, "parts.overhead": 0.1}, "KiB read", "of seeks"),
         ({"parts.flush": 5}, "", "of emptying caches"),
+        ({"places.journal_requests": 0.2, "requests.flush": 0.5}, "writes to the journal", ""),
+        ({"places.journal_bytes": 7, "parts.flush": 5}, "KiB to the journal", "of emptying caches"),
         ({}, "", ""),
     ],
 )

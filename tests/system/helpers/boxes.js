@@ -86,7 +86,7 @@
 		}
 		overlaps(texts, "texts");
 		let marks = 0;
-		for (const mark of svg.querySelectorAll(".mark-line.role-mark path, .mark-rect.role-mark path, .mark-symbol.role-mark path")) {
+		for (const mark of svg.querySelectorAll(".mark-line.role-mark path, .mark-rect.role-mark path, .mark-symbol.role-mark path, .mark-rule.role-mark line")) {
 			const box = mark.getBoundingClientRect(), look = getComputedStyle(mark);
 			if (!shown({width: box.width + 1, height: box.height + 1}) || (box.width < 0.2 && box.height < 0.2))
 				continue;

@@ -15,12 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from davidlib.bench import runs, samples, spec
+from davidlib.bench import places, runs, samples, spec
 from davidlib.disk.stats import EVIDENCE_MEANS
 from davidlib.workload.record import QUANTILES
 
 SECONDS, SAMPLES, BUCKETS = 12, 60, 18
 SPEC = '[disk]\nprofile = "hitachi-hds721010kla330"\n[[workload]]\nkind = "varmail"\n'
+DISK, JOURNAL = 10**12, 1 << 39
 PARTS = ("overhead_ns", "seek_ns", "rotation_ns", "transfer_ns", "flush_ns")
 
 
@@ -99,7 +100,14 @@ def result(rng: random.Random, speed: float) -> dict[str, Any]:
         "modelled": {"read": at["reads"], "write": at["writes"], "flush": at["flushes"]},
         "flash": {"host_pages": 0, "moved_pages": 0},
     }
+    took = places.Counts(DISK // 512, [(JOURNAL // 512, (JOURNAL + (1 << 30)) // 512)], 0, "253:0")
+    for number in range(at["reads"] + at["writes"]):
+        logged = JOURNAL // 4096 + number % 1000
+        where = rng.choice((rng.randrange(DISK // 4096), rng.randrange(1000), logged))
+        op = "01"[number >= at["reads"]]
+        took.take("253:0", rng.randrange(SECONDS * 10**9), op, 8 * where, rng.choice((8, 16)))
     return {
+        "places": took.found(),
         "seconds": float(SECONDS),
         "operations": operations,
         "operations_per_s": operations / SECONDS,

@@ -118,6 +118,11 @@ def second(one: dict[str, Any]) -> dict[str, Any]:
         "queue_wait_ns_per_op": 0,
         "degraded": None,
         "rebuilt_bytes": None,
+        **dict.fromkeys(("journal_requests_per_op", "journal_bytes_per_op")),  # a raw disk
+        # At random places of the disk: a third of it apart, give or take twelve times what that may vary.
+        "going_on_share": 1 if kind == "sequential-read" else Between(0, 3 / OPERATIONS),
+        "jump_bytes": None if kind == "sequential-read" else Near(
+            CAPACITY / 3, 12 * CAPACITY / (18 * OPERATIONS) ** 0.5),
         "metadata_share": None,
         "moved_share": None,  # nothing came to the flash: the buffer took it
         "variant": run["variant"],

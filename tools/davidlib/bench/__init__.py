@@ -11,7 +11,8 @@ labrun.py does one run in a lab of its own, by testbed.py, which is what goes on
 system, workload, with samples.py beside it. target.py is that disk, or an array of md over such disks
 (arraywords.py), with figures as of one; faultwords.py is what fails of it, zonewords.py
 what cannot be on a drive with zones. localhost.py is where = "here".
-costs.py has what an operation cost the disk.
+places.py counts where requests go, journal.py knows where a file system's journal lies. costs.py has what an
+operation cost the disk.
 doubts.py says why a run's figures may not be what the drive does in the long run, limits.py what the drive
 allows. sweep.py hands many runs to Dask; results.py keeps what came of them, one directory with JSON and
 SQLite, where one sweep is at work at a time (lock.py). Not installed, as labs are not. No date, host or

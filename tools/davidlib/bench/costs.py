@@ -2,7 +2,8 @@
 """What an operation of a run cost: requests, flushes, bytes and the drive's time, divided by the operations.
 
 All is of the measured span, from the disk's own figures (`david stats`). Those of an array are its members'
-together. What a file system's journal wrote is metadata here: nothing that a disk counts tells the two apart.
+together. What goes to a journal is known by its place on the disk (places.py), as is how far requests are
+from each other. A journal's writes are metadata, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from ..disk import stats as disk
 from ..sizes import SECTOR
+from . import places
 
 PARTS = disk.PARTS
 # Of the blocks that were written, by what decided about them: the content of files, or all else. What the
@@ -21,7 +23,9 @@ UNKNOWN = ("mode",)
 COUNTS = ("requests_per_op", "flushes_per_op", "disk_read_bytes_per_op", "disk_written_bytes_per_op")
 TIMES = (*(f"{part}_ns_per_op" for part in PARTS), "queue_wait_ns_per_op")
 SHARES = ("metadata_share", "moved_share")
-COLUMNS = (*COUNTS, *TIMES, *SHARES)
+JOURNAL = ("journal_requests_per_op", "journal_bytes_per_op")
+JUMPS = ("going_on_share", "jump_bytes")
+COLUMNS = (*COUNTS, *TIMES, *SHARES, *JOURNAL, *JUMPS)
 
 
 def _metadata(stats: dict[str, Any]) -> float | None:
@@ -37,6 +41,18 @@ def _moved(stats: dict[str, Any]) -> float | None:
     return flash["moved_pages"] / flash["host_pages"] if flash.get("host_pages") else None
 
 
+def _of_places(result: dict[str, Any], operations: int) -> list[float | None]:
+    """Of JOURNAL and JUMPS. What is incomplete is not known."""
+    found = places.whole(result)
+    if not found:
+        return [None] * 4
+    journal = [None if found[name] is None else found[name] / operations
+               for name in ("journal_requests", "journal_bytes")]
+    pairs = sum(found["jumps"])
+    jumps = pairs - found["jumps"][0] if pairs else 0
+    return [*journal, 1 - jumps / pairs if pairs else None, found["jumped_bytes"] / jumps if jumps else None]
+
+
 def of(result: dict[str, Any]) -> dict[str, float | None]:
     """By the names of COLUMNS; None is not known, or there is nothing that it could be of."""
     stats, operations = result["stats"], result["operations"]
@@ -47,4 +63,5 @@ def of(result: dict[str, Any]) -> dict[str, float | None]:
             *(sectors[kind] * SECTOR for kind in ("read", "write")),
             *(stats["parts"].get(part, 0) for part in PARTS), stats["queue_wait_ns"]]
     per_op = [value / operations for value in sums]
-    return dict(zip(COLUMNS, [*per_op, _metadata(stats), _moved(stats)], strict=True))
+    return dict(zip(COLUMNS, [*per_op, _metadata(stats), _moved(stats),
+                              *_of_places(result, operations)], strict=True))

@@ -29,7 +29,7 @@ from typing import Any
 from ..drive import profile_bench, worth
 from ..util import TREE, VERSION, UserError, reason_of, write_whole
 from ..workload.record import QUANTILES
-from . import costs, lock, parts, spec
+from . import costs, lock, parts, places, spec
 from .runs import Run
 
 # Of a run's result, what a table has one column for.
@@ -293,6 +293,7 @@ def _database(path: Path, loaded: list[dict[str, Any]]) -> None:
         db.executemany(f"INSERT INTO runs VALUES ({', '.join('?' * len(COLUMNS))})", map(columns, loaded))
         names = loaded[0]["result"]["columns"] if loaded else ["t_ns"]
         db.execute(f"CREATE TABLE samples (run, {', '.join(names)})")
+        db.execute("CREATE TABLE places (run, kind, step_ns, place_bytes, step, place, requests)")
         db.execute("CREATE TABLE latency (run, operation, count, mean_ns, quantiles_ns)")
         db.execute("CREATE TABLE parts (run, part, name, digest)")
         db.execute("CREATE TABLE versions (run, program, version)")
@@ -307,6 +308,10 @@ def _database(path: Path, loaded: list[dict[str, Any]]) -> None:
                             for name, value in names.items()))
             db.executemany("INSERT INTO versions VALUES (?, ?, ?)",
                            ((one["id"], *pair) for pair in sorted(one["versions"].items())))
+            if went := places.whole(result):
+                db.executemany("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?)",
+                               ((one["id"], places.KINDS[kind], went["step_ns"], went["place_bytes"], *cell)
+                                for kind, *cell in went["cells"]))
             kinds = result["latency"].items()
             db.executemany("INSERT INTO latency VALUES (?, ?, ?, ?, ?)",
                            ((one["id"], kind, figures["count"], figures["mean_ns"],

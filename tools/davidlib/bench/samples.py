@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..disk import baseline, stats
+from .places import Recorder
 
 COLUMNS = (
     *("t_ns", "reads", "writes", "flushes", "read_bytes", "written_bytes", "modelled", "modelled_ns"),
@@ -84,7 +85,7 @@ def heat(
     return [counts[bucket] for bucket in buckets], buckets
 
 
-def _take(read: Read, before: dict[str, Any], start_ns: int) -> list[Row]:
+def _take(read: Read, before: dict[str, Any], start_ns: int, places: Recorder | None) -> list[Row]:
     """Sample until SIGTERM comes."""
     rows: list[Row] = []
     step = FIRST_NS
@@ -92,6 +93,8 @@ def _take(read: Read, before: dict[str, Any], start_ns: int) -> list[Row]:
     while True:
         figures = baseline.difference(read(), before)
         rows.append(row(figures, time.monotonic_ns() - start_ns))
+        if places:
+            places.drain()
         if len(rows) >= MOST:
             rows, step = thinned(rows), 2 * step
         due = max(due + step, time.monotonic_ns())
@@ -102,11 +105,12 @@ def _take(read: Read, before: dict[str, Any], start_ns: int) -> list[Row]:
 
 class Sampler:
     """with Sampler(READ, BEFORE) as sampler: ...; then sampler.rows, of what was counted since BEFORE. READ
-    has the figures as they are."""
+    has the figures as they are. If something records PLACES, sampler.places are what it has found."""
 
-    def __init__(self, read: Read, before: dict[str, Any]) -> None:
-        self.read, self.before = read, before
+    def __init__(self, read: Read, before: dict[str, Any], places: Recorder | None = None) -> None:
+        self.read, self.before, self.recorder = read, before, places
         self.rows: list[Row] = []
+        self.places: dict[str, Any] | None = None
 
     def __enter__(self) -> Sampler:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -118,7 +122,8 @@ class Sampler:
             status = 1
             try:
                 with os.fdopen(writer, "w") as file:
-                    json.dump(_take(self.read, self.before, start), file)
+                    rows = _take(self.read, self.before, start, self.recorder)
+                    json.dump([rows, self.recorder.found() if self.recorder else None], file)
                 status = 0
             finally:
                 os._exit(status)
@@ -131,4 +136,4 @@ class Sampler:
         with os.fdopen(self.reader) as file:
             text = file.read()
         os.waitpid(self.pid, 0)
-        self.rows = json.loads(text) if text else []
+        self.rows, self.places = json.loads(text) if text else ([], None)

@@ -34,7 +34,7 @@ from ..workload import blocks, called, fiojob, steady, trees
 from ..workload.kinds import KINDS, files_of
 from ..workload.record import summary, too_short
 from ..workload.several import WorkFailed
-from . import arraywords, doubts, target
+from . import arraywords, doubts, journal, places, target
 from .samples import COLUMNS, Row, Sampler, row
 from .target import ArraySaid, Target
 
@@ -170,16 +170,21 @@ def age(run: dict[str, Any]) -> dict[str, Any] | None:
     return aging.age(MOUNT, recipe.Recipe(size=0, **told), run["seed"]) if told else None
 
 
-def fill(run: dict[str, Any], top: str, disk: str) -> None:
-    """What the workload begins with, on the disk and out of every cache."""
+def fill(run: dict[str, Any], top: str, disk: str) -> journal.Ranges | None:
+    """What the workload begins with, on the disk and out of every cache. Where the file system has its
+    journal, if that is known: on an array it is not."""
+    found = None
     work = run["workload"]
     if prepare := KINDS[work["kind"]].prepare:
         prepare(top, work["params"], run["seed"])
     if top == MOUNT:
         call("umount", MOUNT)
+        if not run.get("array"):
+            found = journal.ranges(run["file_system"]["type"], disk)
         align()
         mount(run["file_system"], disk)
     Path("/proc/sys/vm/drop_caches").write_text("3")
+    return found
 
 
 def figures() -> dict[str, Any]:
@@ -189,8 +194,8 @@ def figures() -> dict[str, Any]:
 class Span:
     """What is measured of a run: from begin() to end(). Time goes on the drive's clock from the making on."""
 
-    def __init__(self, disk: Target) -> None:
-        self.disk = disk
+    def __init__(self, disk: Target, recorder: places.Recorder | None) -> None:
+        self.disk, self.recorder = disk, recorder
         disk.set_mode("timing-accurate")
         self.limits = disk.limits()
         self.first = disk.figures()
@@ -201,13 +206,17 @@ class Span:
         self.disk.message("reach", "restart")
         self.before = self.disk.figures()
         self.array = self.disk.of_array()
-        self.sampler = Sampler(self.disk.figures, self.before)
+        self.sampler = Sampler(self.disk.figures, self.before, self.recorder)
+        if self.recorder:
+            self.recorder.begin(time.monotonic_ns())
         self.sampler.__enter__()
         self.start = time.monotonic_ns()
 
     def end(self) -> None:
         self.ns = time.monotonic_ns() - self.start
         # Not later: what the drive does meanwhile is no part of it.
+        if self.recorder:
+            self.recorder.end()
         now = self.disk.figures()
         self.array_then = self.disk.of_array()
         self.sampler.__exit__()
@@ -233,12 +242,21 @@ class Span:
         return time.monotonic_ns() - start
 
 
-def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
-    """The workload in the drive's time, and all that is known of it."""
+def recorder(disk: Target, found: journal.Ranges | None) -> places.Recorder | None:
+    """Where waiting takes no real time, and the kernel tells of requests."""
+    try:
+        return places.Recorder(disk.disks, found) if virtual() else None
+    except UserError:
+        return None
+
+
+def measure(run: dict[str, Any], top: str, disk: Target, found: journal.Ranges | None) -> dict[str, Any]:
+    """The workload in the drive's time, and all that is known of it. FOUND is where a journal lies."""
     work = run["workload"]
     kind, params = KINDS[work["kind"]], work["params"]
+    recording = recorder(disk, found)
     align()
-    span = Span(disk)
+    span = Span(disk, recording)
     disk.rebuild()
     fail(run, disk)
     is_random = bool(kind.random and kind.random(params))
@@ -254,13 +272,16 @@ def measure(run: dict[str, Any], top: str, disk: Target) -> dict[str, Any]:
     span.end()
     # A program that says how long it was at its operations has a start and an end besides.
     ns, left = record.own_ns or span.ns, span.left(top)
+    if recording:
+        recording.close()  # that waits, so the drive would write meanwhile
     homes = (steady.home_of(span.before), span.home())
     seen = doubts.Seen(
         record, ns, left, span.part, span.timed, homes, span.limits, is_random, kind.rated,
         0 if record.own_ns else span.start, warming.outcome() if warming else None,
         span.warm if warming else None, "faults" in run, params.get("steady"), bool(disk.rebuilt),
         is_mended(run, span.array_then))
-    return with_array(outcome(seen, span.sampler.rows), run, span)
+    result = outcome(seen, span.sampler.rows) | {"places": span.sampler.places}
+    return with_array(result, run, span)
 
 
 def is_mended(run: dict[str, Any], then: ArraySaid | None) -> bool:
@@ -336,6 +357,7 @@ def clean_up() -> None:
     if os.path.ismount(MOUNT):
         call("umount", MOUNT)
     target.remove()
+    places.remove()
     loops = call("losetup", "--noheadings", "--output", "NAME", "--associated", BACKING).split()
     for loop in loops:
         call("losetup", "--detach", loop)
@@ -372,8 +394,8 @@ def phases(run: dict[str, Any]) -> dict[str, Any]:
         align()
         top = make_file_system(run, disk.path)
         aged = age(run)
-        fill(run, top, disk.path)
-        return measure(run, top, disk) | ({"aged": aged} if aged else {})
+        found = fill(run, top, disk.path)
+        return measure(run, top, disk, found) | ({"aged": aged} if aged else {})
     except ERRORS as error:
         raise RunFailed(f"{error}{said_of_disk(disk)}") from None
     finally:

@@ -11,6 +11,7 @@ from . import theme
 STYLE = Path(__file__).with_name("document.css").read_text()
 # Letters of a cell that stays in a line, and of one that has several.
 SHORT, LONG = 14, 40
+FEW, WORD = 14, 12  # columns, letters
 # Of a page without scripts.
 NO_SCRIPT = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
              "form-action 'none'")
@@ -22,9 +23,12 @@ def _width(cell: str) -> str:
 
 def table_of(head: list[str], rows: list[list[str]]) -> str:
     def line(cells: list[str], tag: str) -> str:
+        # A head of short words keeps them whole, where there are not too many.
+        longest = max((len(word) for name in head for word in name.split()), default=0)
+        whole = tag == "th" and len(head) <= FEW and longest <= WORD
         # On a narrow screen a row stands as lines, each with its head.
         heads = [f' data-head="{escape(name)}"' if tag == "td" else "" for name in head]
-        parts = (f'<{tag} class="{_width(cell)}"{name}>{escape(cell)}</{tag}>'
+        parts = (f'<{tag} class="{_width(cell)}{" word" * whole}"{name}>{escape(cell)}</{tag}>'
                  for name, cell in zip(heads, cells, strict=True))
         return f"<tr>{''.join(parts)}</tr>"
 

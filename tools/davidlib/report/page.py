@@ -68,12 +68,18 @@ def _why(runs: list[dict[str, Any]], metric: str) -> str:
     if not why.known(runs):
         return ""
     said = "".join(f"<p>{escape(text)}</p>" for text in why.sentences(runs, metric))
-    return (f"<h2>Why: what an operation costs</h2>{said}{table_of(why.head(runs), why.rows(runs))}"
+    return (f"<h2>Why: what an operation costs</h2>{said}"
+            f"{''.join(f'<p></p>{table_of(*table)}' for table in why.tables(runs))}"
             "<p>Means over seeds, of the measured span: what the disk was sent, and what its time went to, "
             "divided by the operations. Of two variants the sentences have what differs by the largest "
             "factor of what is sent, and by the most time; nothing of which the seeds leave it open. "
             "Metadata: of the blocks that were written, those that are no content of files; what a journal "
-            "wrote is among them. Moved: by collection, of the pages of flash that were written.</p>")
+            "wrote is among them. Moved: by collection, of the pages of flash that were written. To the "
+            "journal: writes to where ext3, ext4 and xfs have theirs; btrfs and f2fs have none with a place"
+            " of its own, and on an array it is not known. Going on, and jumps: of requests in the order in"
+            " which they come to the disk, each beside the one before; neither the host's scheduler nor the"
+            " drive has "
+            f"reordered them yet. {escape(why.untold(runs))}</p>")
 
 
 def drawn(drawings: Iterable[Drawing], number: int, section: int) -> str:

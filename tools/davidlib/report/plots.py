@@ -10,10 +10,11 @@ from typing import Any
 
 import altair as alt
 
-from ..bench import costs, samples
+from ..bench import costs, places, samples
 from ..bench.arraywords import FAILED
 from ..bench.metrics import METRICS
 from ..pages import theme
+from ..sizes import SECTOR
 from ..workload.record import QUANTILES
 from . import charts, crossings, factors, figures
 from .charts import Axis, Drawing
@@ -367,6 +368,91 @@ def heat_map(one: dict[str, Any]) -> Drawing:
     )
 
 
+GIB, MIB = 1 << 30, 1 << 20
+LINE = 3  # px that a place is high, at least
+
+
+def place_map(one: dict[str, Any]) -> Drawing:
+    """Which kinds of requests went where, when: a line for each cell of place and time."""
+    result, found = one["result"], places.whole(one["result"]) or {"cells": []}
+    rows: list[dict[str, Any]] = []
+    for kind, at, where, count in found["cells"]:
+        step, place = found["step_ns"] / 1e9, found["place_bytes"] / GIB
+        rows.append({"series": places.KINDS[kind], "x": charts.figure(at * step),
+                     "x2": charts.figure((at + 1) * step), "y": where * place, "y2": (where + 1) * place,
+                     "count": count})
+    names = [kind for kind in places.KINDS if any(row["series"] == kind for row in rows)]
+    span = max([row["x2"] for row in rows], default=result["seconds"])
+    low, high = min([row["y"] for row in rows], default=0.0), max([row["y2"] for row in rows], default=1.0)
+    edge = 0.02 * (high - low)  # a line has a height
+    low, high = low - edge, high + edge
+    most = max([row["count"] for row in rows], default=1)
+    x, y = Axis("time, s", low=0, high=span), Axis("place on the disk, GiB", low=low, high=high)
+    across = alt.Scale(nice=False, domain=[alt.ExprRef("from"), alt.ExprRef("to")])
+    thick = max(LINE, charts.HEIGHT * found["place_bytes"] / GIB / (high - low)) if rows else LINE
+    chart = (
+        charts.base(height=charts.HEIGHT)
+        .transform_calculate(middle="(datum.y + datum.y2) / 2")
+        .mark_rule(clip=True, strokeWidth=thick)
+        .encode(
+            x=alt.X("x:Q", scale=across, axis=x.across()),
+            x2="x2:Q",
+            y=alt.Y("middle:Q", scale=alt.Scale(nice=False, zero=False, domain=[low, high]), axis=y.up()),
+            color=charts.colour(names, "bar"),
+            opacity=alt.Opacity("count:Q", legend=None, scale=alt.Scale(
+                type="log", nice=False, domain=[1, max(most, 2)], range=[0.55, 1])),
+            tooltip=[
+                alt.Tooltip("series:N", title="kind"),
+                alt.Tooltip("x:Q", title="from, s", format=".4~r"),
+                alt.Tooltip("x2:Q", title="to, s", format=".4~r"),
+                alt.Tooltip("y:Q", title="place from, GiB", format=".6~r"),
+                alt.Tooltip("y2:Q", title="to, GiB", format=".6~r"),
+                alt.Tooltip("count:Q", title="requests"),
+            ],
+        )
+        .add_params(alt.selection_interval(name="brush", encodings=["x"]))
+    )
+    return Drawing(
+        f"Places on {'the first member' if one['run'].get('array') else 'the disk'} over time: "
+        f"{one['run']['variant']}",
+        f"Lines at the place of requests, coloured by their kind: {', '.join(names)}; {span:.3g} s, "
+        f"{low:.4g} to {high:.4g} GiB.",
+        chart.add_params(charts.hidden(), alt.param(name="from", value=0), alt.param(name="to", value=span)),
+        {"series": "kind", "x": "from, s", "x2": "to, s", "y": "place from, GiB", "y2": "place to, GiB",
+         "count": "requests"},
+        rows,
+        names,
+        mark="bar",
+    )
+
+
+def jumps(runs: Runs) -> Drawing:
+    """How far requests are from where the one before ended: the share that is nearer than that."""
+    rows: list[dict[str, Any]] = []
+    told = [one for one in firsts(runs) if sum((places.whole(one["result"]) or {"jumps": []})["jumps"])]
+    longest = 1
+    for one in told:
+        found = one["result"]["places"]["jumps"]
+        longest, below = max(longest, len(found)), 0
+        for bits, count in enumerate(found):
+            below += count
+            rows.append({"series": one["run"]["variant"], "x": charts.figure((1 << bits) * SECTOR / MIB),
+                         "y": charts.figure(100 * below / sum(found))})
+    names = _names(told)
+    low, high = charts.ends([row["x"] for row in rows], log=True)
+    x, y = Axis("nearer to the request before than, MiB", True, low, high), Axis(
+        "share of requests, %", low=0, high=100)
+    return Drawing(
+        "From one request to the next",
+        f"Lines from 0 to 100 %; {x.title}. {_count(names) if names else ''}; of each the first seed.",
+        charts.lines(names, x, y, longest),
+        {"series": "variant", "x": x.title, "y": y.title},
+        rows,
+        names,
+        near=("x", "y"),
+    )
+
+
 def _shares(one: dict[str, Any]) -> dict[str, float]:
     """Of a run's time: what its disk, or each of its members, was busy with."""
     result, members = one["result"], one["run"].get("array", {}).get("members", 1)
@@ -446,6 +532,9 @@ def of_group(runs: Runs) -> dict[str, Drawing]:
     }
     if has_distribution(runs):
         found["distribution"] = distribution(runs)
+    found["jumps"] = jumps(runs)
+    for number, one in enumerate(firsts(runs)):
+        found[f"places-{number}"] = place_map(one)
     asked = [one for one in firsts(runs) if sum(one["result"]["histograms"][-1])]
     for number, one in enumerate(asked):
         found[f"heat-{number}"] = heat_map(one)
