@@ -307,10 +307,11 @@ static inline u64 io_counted_blocks(const struct david_io *io, u64 block, u64 bl
 	return io->at_end & END_INTERNAL ? blocks : share_counted_blocks(io, block, blocks);
 }
 
-/* Count @blocks of @span as written, and trace them. */
-static inline void io_count_blocks(struct david_io *io, const struct span *span, u64 blocks)
+/* Count @blocks of @span as written, where @timer counts, and trace them. */
+static inline void io_count_blocks(struct david_io *io, const struct stopwatch *timer,
+				   const struct span *span, u64 blocks)
 {
-	struct stats __percpu *stats = io->d->store->stats;
+	struct stats __percpu *stats = timer->stats;
 	enum david_written written = DAVID_WRITTEN_KEPT;
 	u64 start = span->r.start, counted;
 

@@ -53,13 +53,13 @@ static int map_locked(struct david_io *io, struct stopwatch *timer, struct span 
 }
 
 /* Nobody has sent it on, as far as is known. */
-static void init_top(struct david_io *io)
+static inline void init_top(struct david_io *io, struct david *d, const struct bio *bio)
 {
 	io->top = (struct owner_top){
-		.dev = &io->d->owners.disk,
-		.offset = io->d->ti->begin,
+		.dev = &d->owners.disk,
+		.offset = d->ti->begin,
 		.is_aligned = true,
-		.is_direct = owner_is_direct(io->bio->bi_opf),
+		.is_direct = owner_is_direct(bio->bi_opf),
 	};
 }
 
@@ -85,12 +85,12 @@ int map_kept(struct david_io *io, struct stopwatch *timer, const struct span *sp
 	if (unlikely(served == SERVED_WAITS))
 		return DM_MAPIO_SUBMITTED;
 	if (likely(served == SERVED_REMAPPED)) {
-		io_count_blocks(io, span, span->r.len);
+		io_count_blocks(io, timer, span, span->r.len);
 		stopwatch_account(timer, DAVID_CPU_MAP);
 		return DM_MAPIO_REMAPPED;
 	}
 	if (served == SERVED)
-		io_count_blocks(io, span, io->remapped_piece.blocks);
+		io_count_blocks(io, timer, span, io->remapped_piece.blocks);
 	return io_go_on(io, timer, true, served);
 }
 
@@ -102,8 +102,9 @@ static __always_inline int map_write_now(struct david_io *io, struct stopwatch *
 	struct span span __uninit;
 
 	owner_cache_init(&io->owners);
-	if ((io->iter.bi_sector & block_sector_mask(d)) ||
-	    io->iter.bi_size & (store->block_size - 1))
+	/* Does it begin or end within a block? A block has 4 KiB at most: 32 bits tell. */
+	if (((u32)io->iter.bi_sector << SECTOR_SHIFT | io->iter.bi_size) &
+	    (store->block_size - 1))
 		return map_locked(io, timer, NULL);
 
 	judge_blocks(io, timer, &span);
@@ -120,7 +121,7 @@ static __always_inline int map_write_now(struct david_io *io, struct stopwatch *
 	/* No I/O, and of one piece: done at once, unless there is somebody to wait for. */
 	if (unlikely(!store_set_at_once(store, &span.r)))
 		return map_locked(io, timer, &span);
-	io_count_blocks(io, &span, span.r.len);
+	io_count_blocks(io, timer, &span, span.r.len);
 	stopwatch_account(timer, DAVID_CPU_MAP);
 	bio_endio(io->bio);
 	return DM_MAPIO_SUBMITTED;
@@ -374,7 +375,7 @@ int david_map(struct dm_target *ti, struct bio *bio)
 	this_cpu_inc(stats->requests[kind]);
 	this_cpu_add(stats->sectors[kind], bio_sectors(bio));
 	if (kind != DAVID_REQ_READ)
-		init_top(io);
+		init_top(io, d, bio);
 	/* Before it waits for the model: a trail does not wait for ever. */
 	if (kind == DAVID_REQ_WRITE && static_branch_unlikely(&stack_is_watched))
 		stack_find(&d->owners, bio, &io->top);
@@ -473,7 +474,7 @@ int david_internal_request(struct david *d, struct bio *bio, sector_t sector,
 	io->unshared = 0;
 	io->implicit.runs = 0;
 	owner_cache_init(&io->owners);
-	init_top(io);
+	init_top(io, d, bio);
 	init_completion(&io->done);
 	stopwatch_start(&timer, d->store->stats);
 	if (bio_op(bio) == REQ_OP_READ)

@@ -273,6 +273,10 @@ enum served serve_read_range(struct david_io *io, struct stopwatch *timer,
 int map_read(struct david_io *io, struct stopwatch *timer)
 {
 	struct store *store = io->d->store;
+	sector_t sector = io->iter.bi_sector;
+	u64 first = sector >> store->block_shift;
+	/* Before the lock is taken: behind it the compiler would fetch all of it again. */
+	u64 last = (sector + (io->iter.bi_size >> SECTOR_SHIFT) - 1) >> store->block_shift;
 	struct rt_range r __uninit;
 	bool granted, whole;
 	unsigned long flags;
@@ -280,8 +284,8 @@ int map_read(struct david_io *io, struct stopwatch *timer)
 	owner_learn(&io->d->owners, io->bio);
 
 	spin_lock_irqsave(&store->lock, flags);
-	rt_lookup(&store->table, io_first_block(io), &r);
-	whole = likely(io_bytes_in(io, &r) == io->iter.bi_size);
+	rt_lookup(&store->table, first, &r);
+	whole = likely(r.len > last - first);
 	/* What needs no I/O needs no lock either: the content is made up at once. */
 	if (whole && r.kind < RT_STORED &&
 	    (r.kind != RT_SQUASHED || likely(!store->has_csums))) {

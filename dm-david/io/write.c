@@ -7,7 +7,8 @@
 #include "../timing/trace.h"
 
 /* Squash the blocks of @span with their checksums. */
-static enum served squash_with_csums(struct david_io *io, struct span *span)
+static enum served squash_with_csums(struct david_io *io, const struct stopwatch *timer,
+				     struct span *span)
 {
 	struct store *store = io->d->store;
 	struct rt_range r = span->r;
@@ -24,7 +25,7 @@ static enum served squash_with_csums(struct david_io *io, struct span *span)
 		default:
 			return reservation_failed(io, gfp);
 		}
-		io_count_blocks(io, span, r.len);
+		io_count_blocks(io, timer, span, r.len);
 		io_advance(io, r.len * store->block_size);
 	}
 	return SERVED;
@@ -102,7 +103,7 @@ static noinline enum served squash_with_policy(struct david_io *io, struct stopw
 		policy = csum_policy_of(io, &span->r);
 	switch (policy) {
 	case CSUM_KEEP:
-		served = squash_with_csums(io, span);
+		served = squash_with_csums(io, timer, span);
 		stopwatch_account(timer, DAVID_CPU_MAP);
 		return served;
 	case CSUM_REFUSE:
@@ -117,7 +118,7 @@ static noinline enum served squash_with_policy(struct david_io *io, struct stopw
 	r = span->r;
 	if (!store_set(store, &r, gfp))
 		return reservation_failed(io, gfp);
-	io_count_blocks(io, span, span->r.len);
+	io_count_blocks(io, timer, span, span->r.len);
 	stopwatch_account(timer, DAVID_CPU_MAP);
 	io_advance(io, span->r.len * store->block_size);
 	return SERVED;
@@ -200,7 +201,7 @@ static enum served write_blocks(struct david_io *io, struct stopwatch *timer, bo
 		if (served == SERVED_DEFER || served == SERVED_FAILED)
 			return served;
 	}
-	io_count_blocks(io, span, piece.blocks);
+	io_count_blocks(io, timer, span, piece.blocks);
 	stopwatch_account(timer, DAVID_CPU_MAP);
 	if (span->r.kind == RT_STORED)
 		return served;

@@ -367,12 +367,6 @@ unsigned int rt_lacks(const struct rangetable *rt)
 	return need > rt->spare ? need - rt->spare : 0;
 }
 
-void rt_unreserve(struct rangetable *rt)
-{
-	if (!WARN_ON_ONCE(!rt->reserved))
-		rt->reserved--;
-}
-
 struct rt_node *rt_node_alloc(gfp_t gfp)
 {
 	BUILD_BUG_ON(sizeof(struct rt_node) != 1024);

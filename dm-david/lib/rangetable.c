@@ -168,10 +168,10 @@ static __always_inline bool set_in_place(struct rangetable *rt, const struct rt_
 	enum rt_kind old_kind;
 	u64 old_value;
 
-	if (key != leaf->word) {
+	if (key != leaf->word && (len[-1] & KIND_MASK) == r->kind) {
 		u64 left_end = key[-1] + (len[-1] >> KIND_BITS), next;
 
-		if (left_end >= r->start && (len[-1] & KIND_MASK) == r->kind &&
+		if (left_end >= r->start &&
 		    value[-1] + (r->kind == RT_STORED ? r->start - key[-1] : 0) == r->value) {
 			if (left_end >= end)
 				return true;
@@ -204,7 +204,8 @@ static __always_inline bool set_in_place(struct rangetable *rt, const struct rt_
 	} else if (spot->next == end) {
 		return false;
 	}
-	if (unlikely(leaf->rows - joins_left - joins_right < MIN_ROWS && joins_left + joins_right))
+	if ((joins_left || joins_right) &&
+	    unlikely(leaf->rows - joins_left - joins_right < MIN_ROWS))
 		return false;
 
 	rt->changes++;
@@ -289,13 +290,11 @@ static noinline u64 set_anywhere(struct rangetable *rt, const struct rt_range *r
 	return u.end - r->start;
 }
 
-u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
+u64 rt_put(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
 	   rt_freed_fn freed, void *ctx)
 {
 	struct rt_spot spot __uninit;
 
-	if (!WARN_ON_ONCE(!rt->reserved))
-		rt->reserved--;
 	if (!r->len)
 		return 0;
 	if (!rt->root) {

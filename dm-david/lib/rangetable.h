@@ -101,7 +101,15 @@ static inline bool rt_reserve(struct rangetable *rt)
 	return true;
 }
 
-void rt_unreserve(struct rangetable *rt);
+static inline void rt_unreserve(struct rangetable *rt)
+{
+	if (!WARN_ON_ONCE(!rt->reserved))
+		rt->reserved--;
+}
+
+/* Part of rt_set(), for nobody else: the reservation is used up already. */
+u64 rt_put(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
+	   rt_freed_fn freed, void *ctx);
 
 /*
  * Look up @block: *out becomes the part of its range (or hole) from @block to
@@ -142,8 +150,12 @@ unsigned int rt_read(const struct rangetable *rt, u64 block, struct rt_range *ou
  * Destinations given up are told to @freed, in any order; a destination that
  * stays (setting STORED over the same STORED) is not.
  */
-u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
-	   rt_freed_fn freed, void *ctx);
+static inline u64 rt_set(struct rangetable *rt, const struct rt_range *r, unsigned int max_entries,
+			 rt_freed_fn freed, void *ctx)
+{
+	rt_unreserve(rt);
+	return rt_put(rt, r, max_entries, freed, ctx);
+}
 
 /* Bytes of all nodes, in the tree and in reserve. */
 u64 rt_bytes(const struct rangetable *rt);
