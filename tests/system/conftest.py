@@ -124,6 +124,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for name, seconds in took.most_common(MOST):
         terminalreporter.write_line(f"{seconds:8.1f} s  {name}")
     terminalreporter.write_line(f"{sum(took.values()):8.1f} s  in all")
+    if LABS in config.stash and config.stash[LABS].took:
+        terminalreporter.section("of that, what labs did, the first with their boots")
+        for name, seconds in config.stash[LABS].took.most_common(MOST):
+            terminalreporter.write_line(f"{seconds:8.1f} s  {name}")
 
 
 class Output:

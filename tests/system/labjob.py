@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -88,6 +89,23 @@ def compile_python() -> None:
     subprocess.run([*PYTHON, "-m", "compileall", "-q", *places], check=True)
 
 
+def cpu_of_all_below(pid: int) -> float:
+    """Seconds of CPU time of a process, of those that it has started, and of those that have ended."""
+    below: dict[int, list[int]] = {}
+    spent: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            number, _, rest = stat.read_text().partition(" ")
+            words = rest.rpartition(")")[2].split()
+            below.setdefault(int(words[1]), []).append(int(number))
+            spent[int(number)] = sum(map(int, words[11:15]))
+    total, left = 0, [pid]
+    while left:
+        total += spent.get(next_one := left.pop(), 0)
+        left += below.get(next_one, [])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 class Labs:
     def __init__(self, jobs: dict[Job, tuple[str, ...]], say: Callable[[str], None]) -> None:
         """What of its runs each is to do, and where to say how they go."""
@@ -98,6 +116,7 @@ class Labs:
         self.ended: dict[Job, int] = {}
         self.seconds: dict[Job, float] = {}
         self.cpu: dict[Job, float] = {}  # of those that have ended, seconds of CPU time
+        self.took: Counter[str] = Counter()  # of the same, what each result took since the one before
         self.waiting = sorted(jobs, key=lambda job: (not job.worked_on, -job.usually))
         self.running: set[subprocess.Popen[str]] = set()
         self.stopping = False
@@ -184,10 +203,13 @@ class Labs:
                 if self.stopping:
                     end(process)
             assert process.stdout
+            spent = 0.0
             for line in process.stdout:
                 log.write(line)
                 log.flush()
-                self._take(job, line)
+                if name := self._take(job, line):
+                    before, spent = spent, cpu_of_all_below(process.pid)
+                    self.took[f"{name} of {job.describe()}"] += spent - before
             _, status, used = os.wait4(process.pid, 0)
             status = process.returncode = os.waitstatus_to_exitcode(status)
             with self.changed:
@@ -198,18 +220,20 @@ class Labs:
         self.say(f"{job.describe()}: ended with status {status} after {took}")
         return status
 
-    def _take(self, job: Job, line: str) -> None:
+    def _take(self, job: Job, line: str) -> str:
+        """Of a result line, what it is of."""
         # Under load the guest's console may put something before it.
         _, mark, text = line.partition(RESULT)
         if not mark:
-            return
+            return ""
         try:
             result = json.loads(text)
         except ValueError:
-            return
+            return ""
         with self.changed:
             self.results[job].append(result)
             self.changed.notify_all()
+        return str(next(iter(result.values()), ""))
 
 
 def end(process: subprocess.Popen[str]) -> None:
