@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Every command line of the documents is one that the parsers know, and those that need neither lab, rights
-nor somebody's files are run as they stand. No lab.
+nor somebody's files are run as they stand. README's first session is run in a lab of its own.
 """
 
 from __future__ import annotations
@@ -177,3 +177,24 @@ def test_it_runs_as_it_stands(tmp_path: Path, line: Line) -> None:
                           capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert done.returncode in (0, 2), f"{line.where}: {done.stderr}"
     assert done.stdout or any(tmp_path.iterdir()), f"{line.where}: it says nothing and makes nothing"
+
+
+def session(text: str) -> tuple[str, list[list[str]]]:
+    """README's first session: its commands, and each line with a figure that README shows of their output."""
+    section = text.split("## A first session\n")[1].split("\n## ")[0]
+    typed, printed, *_ = re.findall(r"(?:^    .*\n)+", section, re.MULTILINE)
+    return typed, [line.split() for line in printed.split("\n") if re.search(r"\d", line)]
+
+
+@pytest.mark.seldom
+def test_the_first_session_of_the_readme_prints_what_it_says() -> None:
+    """The virtual clock repeats it to the nanosecond."""
+    typed, printed = session((TREE / "README.md").read_text())
+    assert len(typed.split("\n")) > 8 and len(printed) > 8
+    david = [sys.executable, TREE / "tools" / "david"]
+    done = subprocess.run(
+        [*david, "lab", "run", "--virtual-time", "--sealed", "--memory", "2G", "--", "bash", "-e"],
+        input=f"PATH=/run/david/tools:$PATH\n{typed}", cwd=TREE, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = [line.split() for line in done.stdout.split("\n")]
+    assert [line for line in printed if line not in said] == [], done.stdout
