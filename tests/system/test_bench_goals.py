@@ -276,13 +276,14 @@ def test_who_ends_it_gets_a_line_and_its_status(number: int, status: int, tmp_pa
         progress.done(todo[0], {"text": result_of(1, 3.0), "took": 2.0})
         signal.raise_signal(number)
 
-    before = signal.getsignal(signal.SIGTERM)
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
     util.end_like_interrupted()
     try:
         with ctrlc.for_us():
             assert swept(Results(tmp_path / "a"), monkeypatch, run_all) == status
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
     *_, progress, last = capsys.readouterr().err.splitlines()
     assert "took 2 s; 1 of 3 runs" in progress
     assert last == "david: bench: stopped; 1 of 3 runs are there, and the same command goes on"

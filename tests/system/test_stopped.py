@@ -7,6 +7,7 @@ that the command is in the phase: by the processes that are there, or by what it
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -95,7 +96,10 @@ class Begun:
         """Its status, as a shell has it, and its last words; nobody of it is left, and no file in its TMPDIR.
 
         While modules are read the signal ends Python itself, and there are no words."""
-        os.killpg(self.program.pid, number) if whole else self.program.send_signal(number)
+        for _ in range(2):  # who waits for an end asks again
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.program.pid, number) if whole else self.program.send_signal(number)
+            time.sleep(0.03)
         status = self.program.wait(60)
         left = others(self.mark)
         assert not left, left

@@ -68,12 +68,16 @@ class Ended(KeyboardInterrupt):
 
 
 def end_like_interrupted() -> None:
-    """From now on SIGTERM ends this process as Ctrl-C does, with a status of its own. The main thread's."""
+    """From now on SIGTERM ends this process as Ctrl-C does, with a status of its own. A second one of them
+    comes no sooner to an end: it would cut short what cleans up. The main thread's."""
     def end(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)
-        raise Ended
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else Ended
 
     signal.signal(signal.SIGTERM, end)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:  # as of what a shell starts in the background
+        signal.signal(signal.SIGINT, end)
 
 
 def ended_status(error: KeyboardInterrupt) -> int:

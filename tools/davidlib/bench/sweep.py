@@ -92,13 +92,7 @@ def client_of(scheduler: str, workers: int) -> Iterator[Client]:
                              silence_logs="CRITICAL")
         client = Client(local)
     with scratch, local, client:
-        try:
-            yield client
-        except KeyboardInterrupt:
-            # The workers are let go; a second Ctrl-C comes no sooner to an end.
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_IGN)
-            raise
+        yield client
 
 
 def sweep(runs: list[Run], scheduler: str, workers: int, done: Done) -> None:

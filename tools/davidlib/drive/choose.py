@@ -10,7 +10,6 @@ import hashlib
 import io
 import json
 import re
-import signal
 import threading
 import time
 from collections import Counter
@@ -342,9 +341,7 @@ def choose(pairs: list[Pair], most: int, demand: Demand, asking: Asking) -> list
             found = [pool.submit(_one, pair, most, demand, progress) for pair in pairs]
             try:
                 return [one.result() for one in found]
-            except BaseException as error:
-                if isinstance(error, KeyboardInterrupt):
-                    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one comes no sooner to an end
+            except BaseException:
                 asking.stop()
                 pool.shutdown(cancel_futures=True)
                 raise
