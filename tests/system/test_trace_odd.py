@@ -40,7 +40,8 @@ def traced(tmp_path: Path, *command: str | Path, **popen: object) -> tuple[sqlit
     return sqlite3.connect(out), work
 
 
-CASES = ["append", "same", "socket", "own", "deep", "handle", "uring", "root", "resolve", "refused"]
+NAMES = ["append", "same", "socket", "own", "deep", "handle", "root", "mounts", "pivot", "resolve"]
+CASES = [*NAMES, "uring", "refused"]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -5,6 +5,7 @@
 #include <linux/falloc.h>
 #include <linux/openat2.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -90,11 +91,11 @@ static struct ofd *effect_dir(const struct about *a, char letter)
 	return world_ofd(a->thread, arg(a, at - 1));
 }
 
-struct node *effect_start(const struct about *a, char letter)
+struct spot effect_start(const struct about *a, char letter)
 {
 	struct ofd *dir = effect_dir(a, letter);
 
-	return dir && dir->node ? dir->node : a->thread->place->cwd;
+	return dir && dir->node ? (struct spot){ dir->node, dir->mount } : a->thread->place->cwd;
 }
 
 u64 effect_open_how(const struct about *a, unsigned int at)
@@ -107,11 +108,13 @@ u64 effect_open_how(const struct about *a, unsigned int at)
 	return how[at];
 }
 
-struct node *effect_root(const struct about *a, char letter)
+struct view effect_view(const struct about *a, char letter)
 {
+	struct spot start = effect_start(a, letter), root = a->thread->place->root;
+
 	if (a->call->effect == DOES_OPENAT2 && effect_open_how(a, 2) & RESOLVE_IN_ROOT)
-		return effect_start(a, letter);
-	return a->thread->place->root;
+		root = start;
+	return (struct view){ root, a->thread->place->mounts, start.mount, false };
 }
 
 bool effect_follows(const struct about *a, char letter)
@@ -191,7 +194,8 @@ static bool own_descriptor(const struct about *a, const char *path, u32 *fd, con
 	return !strncmp(path, "/dev/fd/", 8) && read_number(path + 8, fd, rest);
 }
 
-void effect_own_path(const struct about *a, char letter, char *path, size_t room)
+void effect_own_path(struct world *w, const struct about *a, char letter, char *path, size_t room,
+		     struct view *view)
 {
 	const char *proc = behind_own_proc(a, path), *rest;
 	const struct node *node = NULL;
@@ -203,23 +207,27 @@ void effect_own_path(const struct about *a, char letter, char *path, size_t room
 		ofd = world_ofd(a->thread, fd);
 		node = ofd ? ofd->node : NULL;
 	} else if (proc && !strncmp(proc, "cwd", 3) && (!proc[3] || proc[3] == '/')) {
-		node = a->thread->place->cwd;
+		node = a->thread->place->cwd.node;
 		rest = proc + 3;
 	}
 	/* The link itself, or what has no name any more. */
-	if (!node || (!*rest && !effect_follows(a, letter)) || (!node->parent && *node->name))
+	if (!node || (!*rest && !effect_follows(a, letter)) || (!node->parent && *node->name) ||
+	    names_in_tree(node))
 		return;
 	length = names_path(node, whole, sizeof(whole));
 	if (length + strlen(rest) + 1 > min_t(size_t, sizeof(whole), room))
 		return;
 	memcpy(whole + length, rest, strlen(rest) + 1);
 	memcpy(path, whole, length + strlen(rest) + 1);
+	*view = (struct view){ { w->names.root, MOUNT_FIRST }, &mounts_none, MOUNT_FIRST, false };
 }
 
 static struct node *effect_find(struct world *w, struct about *a, char letter, const char *path,
-				u32 length)
+				u32 length, u32 *mount)
 {
+	struct view view = effect_view(a, letter);
 	char terminated[PATH_MAX];
+	struct node *node;
 
 	if (!path || length >= sizeof(terminated))
 		return NULL;
@@ -229,9 +237,11 @@ static struct node *effect_find(struct world *w, struct about *a, char letter, c
 	terminated[length] = 0;
 	if (!length)
 		return NULL;
-	effect_own_path(a, letter, terminated, sizeof(terminated));
-	return names_find_in(&w->names, effect_root(a, letter), effect_start(a, letter), terminated,
+	effect_own_path(w, a, letter, terminated, sizeof(terminated), &view);
+	node = names_find_in(&w->names, &view, effect_start(a, letter).node, terminated,
 			     effect_follows(a, letter));
+	*mount = view.mount;
+	return node;
 }
 
 /* The descriptor from which a relative path begins is a directory's. */
@@ -251,8 +261,8 @@ static void find_names(struct world *w, struct about *a)
 	a->path_length = a->path ? strnlen(a->path, length) : 0;
 	a->path2 = tracefile_find(a->record, TRACEFILE_PATH2, 0, &length);
 	a->path2_length = a->path2 ? strnlen(a->path2, length) : 0;
-	a->node = effect_find(w, a, 'p', a->path, a->path_length);
-	a->node2 = effect_find(w, a, 'P', a->path2, a->path2_length);
+	a->node = effect_find(w, a, 'p', a->path, a->path_length, &a->mount);
+	a->node2 = effect_find(w, a, 'P', a->path2, a->path2_length, &a->mount2);
 	holds_name(a, 'p', a->path_length ? a->path : NULL);
 	holds_name(a, 'P', a->path2_length ? a->path2 : NULL);
 	a->name = a->node ? w->text_of(w->arg, a->node) : 0;
@@ -577,6 +587,7 @@ static void opened(struct world *w, struct about *a, u64 flags)
 	}
 	a->ofd->file = a->file;
 	a->ofd->node = unnamed ? NULL : a->node;
+	a->ofd->mount = a->mount;
 	a->ofd->name = a->name;
 	learn_open(a->ofd, attr);
 }
@@ -611,6 +622,20 @@ static bool opens_descriptor(const struct about *a)
 	}
 }
 
+/* A descriptor of a tree that is mounted nowhere yet: of a new one, or a copy of one. */
+static void tree_opened(struct world *w, struct about *a)
+{
+	if (!a->ofd)
+		return;
+	if (a->record->nr == SYS_fsmount) {
+		a->ofd->node = names_new_tree(&w->names, NULL);
+		a->ofd->mount = MOUNT_NONE;
+		return;
+	}
+	a->ofd->node = a->node;
+	a->ofd->mount = arg(a, 2) & OPEN_TREE_CLONE ? MOUNT_NONE : a->mount;
+}
+
 static void other_opened(struct world *w, struct about *a, s64 fd)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
@@ -625,6 +650,8 @@ static void other_opened(struct world *w, struct about *a, s64 fd)
 	if (!attr)
 		a->ofd->file->mode = S_IFSOCK;
 	a->file = a->ofd->file;
+	if (a->record->nr == SYS_fsmount || a->record->nr == SYS_open_tree)
+		tree_opened(w, a);
 }
 
 static void pair(struct world *w, struct about *a)
@@ -891,39 +918,49 @@ static void truncated(struct world *w, struct about *a)
 	initial_replaced(&a->file->initial);
 }
 
+/* Of a call that means a directory by its descriptor. */
+static void about_directory(struct world *w, struct about *a)
+{
+	about_ofd(w, a, 0);
+	a->node = a->ofd ? a->ofd->node : NULL;
+	a->mount = a->ofd ? a->ofd->mount : MOUNT_FIRST;
+}
+
 static void cwd_changed(struct world *w, struct about *a)
 {
 	u32 length;
 	const char *cwd = tracefile_find(a->record, TRACEFILE_CWD, 1, &length);
 	char path[PATH_MAX];
 
-	if (a->call->effect == DOES_FCHDIR) {
-		about_ofd(w, a, 0);
-		a->node = a->ofd ? a->ofd->node : NULL;
-	}
+	struct place *place = a->thread->place;
+	struct view view = { place->mounts->root, place->mounts, MOUNT_FIRST, false };
+
+	if (a->call->effect == DOES_FCHDIR)
+		about_directory(w, a);
 	if (result(a) < 0)
 		return;
 	if (a->ofd)
 		is_directory(a->ofd->file);
 	if (a->node)
-		a->thread->place->cwd = a->node;
+		place->cwd = (struct spot){ a->node, a->mount };
 	if (!cwd || length >= sizeof(path))
 		return;
 	memcpy(path, cwd, length);
 	path[length] = 0;
-	if (*path == '/')
-		a->thread->place->cwd = names_find(&w->names, w->names.root, path, false);
+	if (*path != '/' || (a->node && names_in_tree(a->node)))
+		return;
+	/* The kernel says it from the root of all mounts on, not from that of the process. */
+	place->cwd.node = names_find_in(&w->names, &view, view.root.node, path, false);
+	place->cwd.mount = view.mount;
 }
 
 /* Of all threads that share the working directory. */
 static void root_changed(struct world *w, struct about *a)
 {
-	if (!strchr(a->call->args, 'p')) {
-		about_ofd(w, a, 0);
-		a->node = a->ofd ? a->ofd->node : NULL;
-	}
+	if (!strchr(a->call->args, 'p'))
+		about_directory(w, a);
 	if (result(a) >= 0 && a->node)
-		a->thread->place->root = a->node;
+		a->thread->place->root = (struct spot){ a->node, a->mount };
 }
 
 static void learn_seek(struct initial *initial, u64 whence, s64 offset, s64 at)
@@ -1187,6 +1224,129 @@ static void cloned(struct world *w, struct about *a)
 		other_opened(w, a, get_unaligned_le32(pidfd));
 }
 
+/* Mounts. */
+
+static struct mounts *mounts_of(const struct about *a)
+{
+	return a->thread->place->mounts;
+}
+
+/* What the call names at @letter, or, by an empty path, the descriptor in front of it. */
+static struct spot spot_at(struct about *a, char letter)
+{
+	struct node *node = letter == 'p' ? a->node : a->node2;
+	u32 mount = letter == 'p' ? a->mount : a->mount2;
+	struct ofd *dir = effect_dir(a, letter);
+
+	if (!node && dir)
+		return (struct spot){ dir->node, dir->mount };
+	return (struct spot){ node, mount };
+}
+
+bool effect_mounts_kernels(const struct about *a)
+{
+	static const char *const kernels[] = { "proc",	 "sysfs",  "devpts",
+					       "mqueue", "cgroup2", "tmpfs" };
+	u32 length;
+	const char *path = tracefile_find(a->record, TRACEFILE_PATH, 0, &length);
+	unsigned int i;
+
+	length = path ? strnlen(path, length) : 0;
+	for (i = 0; i < ARRAY_SIZE(kernels); i++) {
+		if (length == strlen(kernels[i]) && !memcmp(path, kernels[i], length))
+			return true;
+	}
+	return false;
+}
+
+bool effect_mounts_new(const struct about *a)
+{
+	return a->record->nr == SYS_mount &&
+	       !(arg(a, 3) & (MS_REMOUNT | MS_SHARED | MS_PRIVATE | MS_SLAVE | MS_UNBINDABLE |
+			      MS_MOVE | MS_BIND));
+}
+
+/* A file system, of which no name is known. */
+static struct node *new_tree(struct world *w, const struct about *a, const struct node *at)
+{
+	struct node *root = names_new_tree(&w->names, at);
+
+	root->kernels = effect_mounts_kernels(a);
+	return root;
+}
+
+static void mount_tree(struct world *w, struct about *a, struct spot from, bool below)
+{
+	struct spot at = spot_at(a, 'P');
+	u32 id = w->mount_count++;
+
+	mounts_of(a)->unknown |= mounts_of(a)->copied && !mounts_of(a)->apart;
+	mounts_add(mounts_of(a), id, at, from.node ?: new_tree(w, a, at.node));
+	if (from.node && below)
+		mounts_add_below(mounts_of(a), id, from, &w->mount_count);
+}
+
+static void mounted(struct world *w, struct about *a)
+{
+	u64 flags = arg(a, 3);
+
+	if (!a->node2)
+		return;
+	if (flags & (MS_PRIVATE | MS_SLAVE) && flags & MS_REC &&
+	    a->node2 == mounts_of(a)->root.node)
+		mounts_of(a)->apart = true;
+	if (effect_mounts_new(a))
+		mount_tree(w, a, (struct spot){}, false);
+	else if (flags & MS_MOVE)
+		mounts_move(mounts_of(a), a->mount, spot_at(a, 'P'));
+	else if (flags & MS_BIND && !(flags & MS_REMOUNT) && a->node)
+		mount_tree(w, a, spot_at(a, 'p'), flags & MS_REC);
+}
+
+/* What has been mounted nowhere yet, or somewhere else. */
+static void tree_moved(struct world *w, struct about *a)
+{
+	struct spot from = spot_at(a, 'p'), at = spot_at(a, 'P');
+
+	if (!at.node)
+		return;
+	if (from.node && from.mount != MOUNT_NONE) {
+		mounts_move(mounts_of(a), from.mount, at);
+		return;
+	}
+	if (from.node && from.node->mounted && !from.node->parent)
+		names_mount_tree(from.node, at.node);
+	mount_tree(w, a, from, false);
+}
+
+static void effect_of_mounts(struct world *w, struct about *a)
+{
+	if (result(a) < 0)
+		return;
+	switch (a->record->nr) {
+	case SYS_mount:
+		mounted(w, a);
+		break;
+	case SYS_move_mount:
+		tree_moved(w, a);
+		break;
+	case SYS_umount2:
+		if (a->node)
+			mounts_remove(mounts_of(a), spot_at(a, 'p'));
+		break;
+	case SYS_pivot_root:
+		if (a->node && a->node2)
+			world_pivot(w, mounts_of(a), spot_at(a, 'p'), spot_at(a, 'P'));
+		break;
+	case SYS_setns:
+		if (arg(a, 1) && !(arg(a, 1) & CLONE_NEWNS))
+			break;
+		world_unshare(a->thread, CLONE_NEWNS);
+		mounts_of(a)->unknown = true;
+		break;
+	}
+}
+
 static void effect_of_tasks(struct world *w, struct about *a)
 {
 	struct process *process = a->thread->process;
@@ -1263,6 +1423,9 @@ void effect_of(struct world *w, struct about *a)
 	case DOES_CLONE ... DOES_EXEC:
 	case DOES_UNSHARE ... DOES_SETREUID:
 		effect_of_tasks(w, a);
+		break;
+	case DOES_MOUNT:
+		effect_of_mounts(w, a);
 		break;
 	default:
 		if (a->call->args[0] == 'f')

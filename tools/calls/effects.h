@@ -17,6 +17,8 @@ struct about {
 	u32 path2_length;
 	struct node *node; /* what the first and the second lead to */
 	struct node *node2;
+	u32 mount; /* and the mounts that these were found in */
+	u32 mount2;
 	u32 name; /* their whole paths, as they were before the call; texts */
 	u32 name2;
 	struct ofd *ofd;
@@ -31,7 +33,7 @@ void effect_of(struct world *w, struct about *about);
  * Where the path of @letter ('p', 'P') begins if it is relative, and whether the symbolic link that
  * it ends in is followed.
  */
-struct node *effect_start(const struct about *a, char letter);
+struct spot effect_start(const struct about *a, char letter);
 bool effect_follows(const struct about *a, char letter);
 
 /* The file of the kernel's own that an open has led to by another name; NULL: it has not. */
@@ -40,13 +42,24 @@ struct node *effect_kernels(struct world *w, const struct about *a);
 /* Of openat2(), what it is to do: flags, mode, resolve. */
 u64 effect_open_how(const struct about *a, unsigned int at);
 
-/* Where the path of @letter begins if it does so with a slash: as the process or openat2() says. */
-struct node *effect_root(const struct about *a, char letter);
+/* Of mount(): it makes a file system that no disk has, by the name that those have by custom. */
+bool effect_mounts_kernels(const struct about *a);
+
+/* Of mount(): it makes a file system; the others move those that are there. */
+bool effect_mounts_new(const struct about *a);
+
+/*
+ * How the path of @letter is looked up: from where it begins, and from the root that the process
+ * has or openat2() says.
+ */
+struct view effect_view(const struct about *a, char letter);
 
 /*
  * A path by which a process means a descriptor or the directory of its own (/dev/fd/3,
- * /proc/self/cwd/x) becomes the whole path of what that is, if it has a name.
+ * /proc/self/cwd/x) becomes the whole path of what that is, if it has a name. It begins at the
+ * tracer's root: so does @view then.
  */
-void effect_own_path(const struct about *a, char letter, char *path, size_t room);
+void effect_own_path(struct world *w, const struct about *a, char letter, char *path, size_t room,
+		     struct view *view);
 
 #endif

@@ -2,6 +2,7 @@
 #include "names.h"
 
 #include "../common/alloc.h"
+#include "mounts.h"
 
 #define LINKS_MAX 40 /* as in the kernel */
 #define DELETED " (deleted)"
@@ -70,11 +71,13 @@ static struct node *child_of(struct names *names, struct node *parent, const cha
 	return make(names, parent, name, length);
 }
 
-static struct node *walk(struct names *names, struct node *root, struct node *at, const char *path,
+static struct node *walk(struct names *names, struct view *view, struct node *at, const char *path,
 			 bool follow, unsigned int *links)
 {
-	if (*path == '/')
-		at = root;
+	if (*path == '/') {
+		at = view->root.node;
+		view->mount = view->root.mount;
+	}
 	for (;;) {
 		struct node *child;
 		size_t length;
@@ -84,11 +87,11 @@ static struct node *walk(struct names *names, struct node *root, struct node *at
 		if (!length)
 			return at;
 		if (length == 2 && !strncmp(path, "..", 2)) {
-			at = names_above(root, at) ?: names->root;
+			at = mounts_above(names, view, at);
 		} else if (length != 1 || *path != '.') {
-			child = child_of(names, at, path, length);
+			child = mounts_enter(view, child_of(names, at, path, length));
 			if (child->target && (follow || path[length]) && (*links)++ < LINKS_MAX)
-				child = walk(names, root, at, child->target, true, links);
+				child = walk(names, view, at, child->target, true, links);
 			at = child;
 		}
 		path += length;
@@ -97,15 +100,43 @@ static struct node *walk(struct names *names, struct node *root, struct node *at
 
 struct node *names_find(struct names *names, struct node *from, const char *path, bool follow)
 {
-	return names_find_in(names, names->root, from, path, follow);
+	struct view view = { .root.node = names->root, .mounts = &mounts_none };
+
+	return names_find_in(names, &view, from, path, follow);
 }
 
-struct node *names_find_in(struct names *names, struct node *root, struct node *from,
+struct node *names_find_in(struct names *names, struct view *view, struct node *from,
 			   const char *path, bool follow)
 {
 	unsigned int links = 0;
 
-	return walk(names, root, from, path, follow, &links);
+	return walk(names, view, from, path, follow, &links);
+}
+
+struct node *names_new_tree(struct names *names, const struct node *at)
+{
+	struct node *root = make(names, NULL, "", 0);
+
+	root->mounted = true;
+	root->state = NODE_THERE;
+	if (at)
+		names_mount_tree(root, at);
+	return root;
+}
+
+/* Its names say where it was mounted, and those there do not lead to it. */
+void names_mount_tree(struct node *root, const struct node *at)
+{
+	free(root->name);
+	root->name = xstrndup(at->name, strlen(at->name));
+	root->parent = at->parent;
+}
+
+bool names_in_tree(const struct node *node)
+{
+	while (node && !node->mounted)
+		node = node->parent;
+	return node;
 }
 
 static void take_out(struct names *names, struct node *node)
@@ -123,11 +154,7 @@ static void take_out(struct names *names, struct node *node)
 		before->next = node->next;
 }
 
-/*
- * Is @node @above, or somewhere below it? Such a rename is an error that no kernel lets through.
- *
- */
-static bool is_below(const struct node *node, const struct node *above)
+bool names_is_below(const struct node *node, const struct node *above)
 {
 	for (; node; node = node->parent) {
 		if (node == above)
@@ -138,7 +165,7 @@ static bool is_below(const struct node *node, const struct node *above)
 
 void names_remove(struct names *names, struct node *node)
 {
-	if (!node->parent)
+	if (!node->parent || node->mounted)
 		return;
 	take_out(names, node);
 	node->parent = NULL;
@@ -150,7 +177,9 @@ void names_move(struct names *names, struct node *from, struct node *to)
 {
 	struct node *parent = to->parent;
 
-	if (from == to || !from->parent || !parent || is_below(to, from) || is_below(from, to))
+	/* No kernel lets such a rename through. */
+	if (from == to || !from->parent || !parent || from->mounted || to->mounted ||
+	    names_is_below(to, from) || names_is_below(from, to))
 		return;
 	names_remove(names, to);
 	take_out(names, from);
@@ -166,7 +195,8 @@ void names_exchange(struct names *names, struct node *one, struct node *other)
 	struct node *parent = one->parent;
 	char *name = one->name;
 
-	if (!parent || !other->parent || is_below(one, other) || is_below(other, one))
+	if (!parent || !other->parent || one->mounted || other->mounted ||
+	    names_is_below(one, other) || names_is_below(other, one))
 		return;
 	take_out(names, one);
 	take_out(names, other);

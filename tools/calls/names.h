@@ -9,6 +9,7 @@
 #include "../common/map.h"
 
 struct file;
+struct view;
 
 enum node_state {
 	NODE_UNKNOWN, /* nobody has said yet */
@@ -22,6 +23,8 @@ struct node {
 	char *target; /* of a symbolic link, once it is known */
 	struct file *file;
 	enum node_state state;
+	bool mounted; /* the root of a tree that has been mounted; no directory has its name */
+	bool kernels; /* such a tree, of proc and the like: no disk has it */
 	u32 text; /* the whole path as a text, if made in that epoch */
 	u32 epoch;
 	struct node *next; /* of the same hash */
@@ -44,15 +47,19 @@ void names_free(struct names *names);
  */
 struct node *names_find(struct names *names, struct node *from, const char *path, bool follow);
 
-/* The same, for who has another root (chroot): paths and links from / on begin there. */
-struct node *names_find_in(struct names *names, struct node *root, struct node *from,
+/* The same, as somebody sees it (mounts.h): with another root, or mounts of its own. */
+struct node *names_find_in(struct names *names, struct view *view, struct node *from,
 			   const char *path, bool follow);
 
-/* What .. is, in a directory; NULL: it has no place any more. Nothing is above the root. */
-static inline struct node *names_above(const struct node *root, struct node *dir)
-{
-	return dir == root ? dir : dir->parent;
-}
+/* Is it that one, or somewhere below it? */
+bool names_is_below(const struct node *node, const struct node *above);
+
+/* The root of a tree that is mounted at @at; NULL: nowhere yet. */
+struct node *names_new_tree(struct names *names, const struct node *at);
+void names_mount_tree(struct node *root, const struct node *at);
+
+/* Is it in such a tree? */
+bool names_in_tree(const struct node *node);
 
 /* @from gets the place of @to, whatever was there before. */
 void names_move(struct names *names, struct node *from, struct node *to);

@@ -11,6 +11,8 @@ void world_init(struct world *w)
 {
 	memset(w, 0, sizeof(*w));
 	names_init(&w->names);
+	w->mounts = mounts_new(w->names.root);
+	w->mount_count = MOUNT_FIRST + 1;
 }
 
 static struct thread **thread_place(struct world *w, u32 tid)
@@ -485,12 +487,56 @@ static void fds_put(struct world *w, struct fdtable *fds, u64 closed)
 	free(fds);
 }
 
-static struct place *place_new(struct node *cwd, struct node *root)
+static struct place *place_new(struct spot cwd, struct spot root, struct mounts *mounts)
 {
 	struct place *place = xmalloc(sizeof(*place));
 
-	*place = (struct place){ 1, cwd, root };
+	*place = (struct place){ 1, cwd, root, mounts_get(mounts) };
 	return place;
+}
+
+static struct place *place_copy(const struct place *place)
+{
+	return place_new(place->cwd, place->root, place->mounts);
+}
+
+static void place_put(struct place *place)
+{
+	if (--place->refs)
+		return;
+	mounts_put(place->mounts);
+	free(place);
+}
+
+static void own_mounts(struct place *place)
+{
+	struct mounts *former = place->mounts;
+
+	place->mounts = mounts_copy(former);
+	mounts_put(former);
+}
+
+static void move_root(struct spot *spot, struct spot from, struct spot to)
+{
+	if (spot->node == from.node && spot->mount == from.mount)
+		*spot = to;
+}
+
+void world_pivot(struct world *w, struct mounts *mounts, struct spot to, struct spot old)
+{
+	struct spot from = mounts->root;
+	struct thread *thread;
+	unsigned int i;
+
+	mounts_pivot(mounts, to, old);
+	for (i = 0; i < ARRAY_SIZE(w->threads); i++) {
+		for (thread = w->threads[i]; thread; thread = thread->next) {
+			if (thread->place->mounts != mounts)
+				continue;
+			move_root(&thread->place->root, from, to);
+			move_root(&thread->place->cwd, from, to);
+		}
+	}
 }
 
 void world_unshare(struct thread *thread, u64 flags)
@@ -499,10 +545,12 @@ void world_unshare(struct thread *thread, u64 flags)
 		thread->fds->refs--;
 		thread->fds = fds_copy(thread->fds);
 	}
-	if (flags & CLONE_FS && thread->place->refs > 1) {
+	if (flags & (CLONE_FS | CLONE_NEWNS) && thread->place->refs > 1) {
 		thread->place->refs--;
-		thread->place = place_new(thread->place->cwd, thread->place->root);
+		thread->place = place_copy(thread->place);
 	}
+	if (flags & CLONE_NEWNS)
+		own_mounts(thread->place);
 }
 
 struct session *world_session(struct world *w, struct ofd *ofd, struct process *process)
@@ -573,7 +621,7 @@ struct thread *world_thread(struct world *w, u32 tid)
 		return thread;
 	thread = thread_new(w, tid, process_new(w, tid, NULL, "there before"));
 	thread->fds = fds_new();
-	thread->place = place_new(w->names.root, w->names.root);
+	thread->place = place_new(w->mounts->root, w->mounts->root, w->mounts);
 	return thread;
 }
 
@@ -605,8 +653,10 @@ struct thread *world_fork(struct world *w, struct thread *parent, u32 tid, u64 f
 		thread->place = parent->place;
 		thread->place->refs++;
 	} else {
-		thread->place = place_new(parent->place->cwd, parent->place->root);
+		thread->place = place_copy(parent->place);
 	}
+	if (flags & CLONE_NEWNS)
+		own_mounts(thread->place);
 	return thread;
 }
 
@@ -615,8 +665,7 @@ static void thread_gone(struct world *w, struct thread *thread, u64 end)
 	*thread_place(w, thread->tid) = thread->next;
 	thread->end = end;
 	fds_put(w, thread->fds, end);
-	if (!--thread->place->refs)
-		free(thread->place);
+	place_put(thread->place);
 	if (w->thread_ended)
 		w->thread_ended(w->arg, thread);
 	free(thread);
@@ -627,8 +676,7 @@ void world_join(struct world *w, struct thread *thread, struct thread *leader)
 	if (thread->process == leader->process)
 		return;
 	fds_put(w, thread->fds, 0);
-	if (!--thread->place->refs)
-		free(thread->place);
+	place_put(thread->place);
 	thread->process->threads--;
 	thread->process = leader->process;
 	thread->process->threads++;
@@ -729,5 +777,6 @@ void world_free(struct world *w)
 		}
 	}
 	map_free(&w->inodes);
+	mounts_put(w->mounts);
 	names_free(&w->names);
 }

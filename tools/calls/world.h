@@ -8,7 +8,7 @@
 #define TRACE_WORLD_H
 
 #include "initial.h"
-#include "names.h"
+#include "mounts.h"
 #include "tracefile.h"
 
 #define FD_MAX 0x10000 /* a descriptor from there on is not believed */
@@ -66,6 +66,7 @@ struct ofd { /* open file description */
 	u32 refs; /* descriptors of all tables */
 	struct file *file;
 	struct node *node; /* NULL: has no name */
+	u32 mount; /* that it was found in (mounts.h) */
 	u32 name; /* a text: its path when it was opened */
 	u64 flags; /* of open */
 	s64 position;
@@ -119,10 +120,11 @@ struct passed {
 	struct passed *next; /* younger */
 };
 
-struct place { /* working directory and root, shared with CLONE_FS */
+struct place { /* working directory, root and mounts, shared with CLONE_FS */
 	u32 refs;
-	struct node *cwd;
-	struct node *root;
+	struct spot cwd;
+	struct spot root;
+	struct mounts *mounts;
 };
 
 struct process {
@@ -175,6 +177,8 @@ struct world {
 	u32 ofd_count;
 	u32 process_count;
 	u32 thread_count;
+	u32 mount_count;
+	struct mounts *mounts; /* of who was there at the start */
 	u64 event; /* the current one, and when it is */
 	u64 time;
 	bool told; /* attributes are a finished trace's: not as somebody found them at that time */
@@ -266,7 +270,10 @@ void world_send(struct world *w, struct ofd *ofd);
 struct ofd *world_receive(struct world *w, struct thread *thread,
 			  const struct tracefile_right *right);
 
-/* unshare(): a copy of the descriptors, or of the working directory, of its own. */
+/* The root of a process's mounts is another: so it is for all that had the former one. */
+void world_pivot(struct world *w, struct mounts *mounts, struct spot to, struct spot old);
+
+/* unshare(): a copy of the descriptors, of the working directory, or of the mounts, of its own. */
 void world_unshare(struct thread *thread, u64 flags);
 struct session *world_session(struct world *w, struct ofd *ofd, struct process *process);
 

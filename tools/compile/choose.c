@@ -220,7 +220,7 @@ static bool open_refused(struct compiler *c)
 		return true;
 	}
 	if (within) {
-		names_path(effect_start(&g->about, 'p'), text, sizeof(text));
+		names_path(effect_start(&g->about, 'p').node, text, sizeof(text));
 		dir = path_behind_root(c->root, text);
 		memcpy(said, g->about.path, g->about.path_length);
 		said[g->about.path_length] = 0;

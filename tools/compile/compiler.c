@@ -338,7 +338,6 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	adopt_descriptor(c);
 	path_find(c, &g->first, 'p');
 	path_find(c, &g->second, 'P');
-	elsewhere_follow(c);
 	hidden = elsewhere_hides(c);
 	use = wanted(c);
 	if (use && !hidden) {
@@ -355,8 +354,8 @@ static void take_call(struct compiler *c, const struct source_item *item)
 	if (g->call->effect == DOES_CLOSE && g->about.ofd && g->result != -EBADF)
 		g->last_close = g->about.ofd->refs == 1;
 	if (use && hidden) {
-		choose_none(c, BECAUSE_ELSEWHERE);
-		note_left_out(c, BECAUSE_ELSEWHERE);
+		choose_none(c, elsewhere_reason(c));
+		note_left_out(c, elsewhere_reason(c));
 	} else if (use && did_nothing(g)) {
 		choose_none(c, BECAUSE_ORDER);
 	} else if (use) {
@@ -387,7 +386,6 @@ static void take_fork(struct compiler *c, const struct source_item *item)
 		parent = world_thread(&c->world, source_thread(c->source, item->thread)->tid);
 		child = world_fork(&c->world, parent, made->tid, item->flags);
 		*map_at(&c->umasks, child->process->id) = *map_at(&c->umasks, parent->process->id);
-		elsewhere_fork(&c->elsewhere, parent->process->id, child->process->id, item->flags);
 		if (child->process == parent->process) {
 			c->figures.shared++;
 			*map_at(&c->threads, made->tid) = c->place[item->other] + 1;
@@ -398,7 +396,8 @@ static void take_fork(struct compiler *c, const struct source_item *item)
 	child = world_thread(&c->world, made->tid);
 	cwd = source_cwd(c->source, made->tid);
 	if (cwd)
-		child->place->cwd = names_find(&c->world.names, c->world.names.root, cwd, false);
+		child->place->cwd.node =
+			names_find(&c->world.names, c->world.names.root, cwd, false);
 }
 
 static void take_exit(struct compiler *c, const struct source_item *item)
@@ -510,7 +509,6 @@ void compiler_free(struct compiler *c)
 	uses_free(&c->uses);
 	slots_free(&c->slots);
 	closes_free(&c->closes);
-	elsewhere_free(&c->elsewhere);
 	output_free(&c->output);
 	tree_free(&c->tree);
 	map_free(&c->left_out);

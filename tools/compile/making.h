@@ -57,7 +57,6 @@ struct compiler {
 	struct uses uses;
 	struct slots slots;
 	struct closes closes;
-	struct elsewhere elsewhere;
 	struct submitted submitted;
 	struct mapped mapped;
 	struct output output;

@@ -21,7 +21,7 @@ struct walk {
 	struct names *names;
 	struct uses *uses;
 	struct named *named;
-	struct node *root; /* of who walks */
+	struct view view; /* of who walks */
 	u32 links;
 };
 
@@ -31,8 +31,10 @@ static struct node *visit(struct walk *w, struct node *at, const char *path, boo
 	struct names *names = w->names;
 	char name[NAME_MAX + 1];
 
-	if (*path == '/')
-		at = w->root;
+	if (*path == '/') {
+		at = w->view.root.node;
+		w->view.mount = w->view.root.mount;
+	}
 	for (;;) {
 		struct node *child, *dir = at;
 		size_t length;
@@ -46,7 +48,7 @@ static struct node *visit(struct walk *w, struct node *at, const char *path, boo
 		memcpy(name, path, length);
 		name[length] = 0;
 		path += length;
-		at = names_find_in(names, w->root, dir, name, false);
+		at = names_find_in(names, &w->view, dir, name, false);
 		if (!strcmp(name, ".") || !strcmp(name, ".."))
 			continue;
 		child = at;
@@ -73,8 +75,11 @@ bool path_is_kernels(const struct node *node)
 	const struct node *top = NULL;
 	unsigned int i;
 
-	for (; node && node->parent; node = node->parent)
+	for (; node && node->parent; node = node->parent) {
+		if (node->kernels)
+			return true;
 		top = node;
+	}
 	for (i = 0; top && i < ARRAY_SIZE(tops); i++) {
 		if (!strcmp(top->name, tops[i]))
 			return true;
@@ -85,7 +90,7 @@ bool path_is_kernels(const struct node *node)
 void path_find(struct compiler *c, struct named *named, char letter)
 {
 	struct about *a = &c->making.about;
-	struct walk walk = { &c->world.names, &c->uses, named, c->world.names.root, 0 };
+	struct walk walk = { &c->world.names, &c->uses, named, effect_view(a, letter), 0 };
 	char path[PATH_MAX];
 	struct node *start;
 	const char *blob;
@@ -100,15 +105,15 @@ void path_find(struct compiler *c, struct named *named, char letter)
 		return;
 	memcpy(path, blob, length);
 	path[length] = 0;
-	effect_own_path(a, letter, path, sizeof(path));
-	walk.root = effect_root(a, letter);
-	start = *path == '/' ? walk.root : effect_start(a, letter);
+	effect_own_path(&c->world, a, letter, path, sizeof(path), &walk.view);
+	start = *path == '/' ? walk.view.root.node : effect_start(a, letter).node;
 	*named = (struct named){ .given = true };
 	use_way(&c->uses, start);
 	named->node = visit(&walk, start, path, effect_follows(a, letter));
 	named->kernel = path_is_kernels(named->node) || effect_kernels(&c->world, a);
-	/* The replay has one root: from that on, links of another lead elsewhere. */
-	if (walk.root->parent && names_path(named->node, named->text, sizeof(named->text)))
+	/* The replay has one root and no mounts: there a name may lead elsewhere. */
+	if ((walk.view.root.node->parent || walk.view.mount != MOUNT_FIRST || walk.view.crossed) &&
+	    names_path(named->node, named->text, sizeof(named->text)))
 		return;
 	if (start->parent)
 		used = names_path(start, named->text, sizeof(named->text) - 1);
@@ -348,6 +353,7 @@ static void move_below(struct compiler *c, const struct node *link, struct node 
 static void found_link(struct compiler *c, const struct named *named)
 {
 	char said[PATH_MAX], target[PATH_MAX];
+	struct view view = effect_view(&c->making.about, 'p');
 	struct tree_found link = { .target = target }, before = {};
 	struct node *node;
 
@@ -358,8 +364,7 @@ static void found_link(struct compiler *c, const struct named *named)
 		return;
 	if (!before.mode || S_ISLNK(before.mode))
 		return;
-	node = names_find_in(&c->world.names, effect_root(&c->making.about, 'p'), named->dir, said,
-			     true);
+	node = names_find_in(&c->world.names, &view, named->dir, said, true);
 	if (path_is_kernels(node) || node == named->node)
 		return;
 	tree_found(&c->tree, node, &before, NULL);

@@ -653,9 +653,6 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 		if (task->call.nr == SYS_waitid)
 			get_child(task);
 		break;
-	case DOES_NONE:
-		roots_differ |= task->call.nr == SYS_pivot_root || task->call.nr == SYS_setns;
-		break;
 	default:
 		break;
 	}

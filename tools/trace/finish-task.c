@@ -40,7 +40,8 @@ void finish_task(struct finisher *f, const struct tracefile_record *r)
 	if (blob && length < sizeof(path)) {
 		memcpy(path, blob, length);
 		path[length] = 0;
-		thread->place->cwd = names_find(&f->world.names, f->world.names.root, path, false);
+		thread->place->cwd.node =
+			names_find(&f->world.names, f->world.names.root, path, false);
 		write_cwd(f, r->tid, path);
 	}
 	blob = tracefile_find(r, TRACEFILE_PATH, 1, &length);

@@ -126,7 +126,7 @@ static void write_name(struct finisher *f, const struct node *node)
 	struct db *db = &f->db;
 	u32 path;
 
-	if (!node->parent || node->state != NODE_THERE)
+	if (!node->parent || node->state != NODE_THERE || names_in_tree(node))
 		return;
 	path = text_of(f, node);
 	db_int(db, DB_NAME, path);

@@ -11,6 +11,8 @@
  *   handle	a file that is opened by its handle; ends with 77 if that is not allowed
  *   uring	vectors that io_uring reads and writes; 77 if there is none
  *   root	names of a process that has another root (chroot); 77 if that is not allowed
+ *   mounts	names of a process with mounts of its own; 77 if that is not allowed
+ *   pivot	names of one whose root is another mount (pivot_root); 77 if that is not allowed
  *   resolve	what openat2 is told of the way that a path takes
  *   refused	calls that fail by what a replay does not have: bad memory, limits, a busy program
  */
@@ -18,9 +20,11 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -199,6 +203,15 @@ static void uring(void)
 	submit_vector(ring, &params, IORING_OP_WRITEV, fd, parts, -1);
 }
 
+static void await(void)
+{
+	int status;
+
+	need(wait(&status) > 0, "wait");
+	if (status)
+		exit(WEXITSTATUS(status));
+}
+
 /* Links and paths from / on lead to the new root, and nothing leads above it. */
 static void in_root(void)
 {
@@ -222,7 +235,6 @@ static void in_root(void)
 static void root(void)
 {
 	struct stat st;
-	int status;
 
 	need(!mkdir("r", 0755) && !mkdir("r/d", 0755) && !symlink("/d/x", "r/way"), "tree");
 	make("r/d/x", 0, 1000);
@@ -231,12 +243,103 @@ static void root(void)
 			exit(NOT_HERE);
 		in_root();
 	}
-	need(wait(&status) > 0, "wait");
-	if (status)
-		exit(WEXITSTATUS(status));
+	await();
 	make("r/d/z", 0, 40); /* this one has its root still */
 	need(!stat("r/d/y", &st) && st.st_size == 37, "y");
 	need(!rename("r/up", "r/d/up"), "rename");
+}
+
+static void own_mounts(void)
+{
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		exit(NOT_HERE);
+}
+
+static void bind_at(const char *from, const char *to, int flags)
+{
+	need(!mount(from, to, NULL, MS_BIND | flags, NULL), to);
+}
+
+/* Of one name, inside and outside, there are two files. */
+static void in_mounts(void)
+{
+	own_mounts();
+	need(!mkdir("m", 0755) && !mkdir("m/under", 0755) && !mkdir("q", 0755), "names");
+	make("m/covered", 0, 300);
+	need(!mount("tmpfs", "m", "tmpfs", 0, NULL), "m");
+	make("m/gone", 0, 10);
+	make("m/covered", 0, 70);
+	bind_at("a", "q", 0);
+	make("q/new", 0, 11);
+	need(!chdir("q/d"), "q");
+	make("../by-q", 0, 12);
+	make("../../beside-q", 0, 13); /* above what is mounted is where it is */
+	need(!chdir("../.."), "up");
+	make("there", 0, 14);
+	/* What is mounted on one of two names is not on the other. */
+	need(!mount("tmpfs", "q/d", "tmpfs", 0, NULL), "d");
+	make("q/d/gone", 0, 15);
+	make("a/d/stays", 0, 16);
+	need(!mkdir("r", 0755), "r");
+	bind_at("q", "r", MS_REC);
+	make("r/d/gone", 0, 17);
+	need(!mount("r", "m", NULL, MS_MOVE, NULL), "move");
+	make("m/d/gone", 0, 18);
+	make("m/by-m", 0, 19);
+	make("r/r", 0, 20);
+	need(!umount2("m", MNT_DETACH) && !umount2("q/d", MNT_DETACH), "umount");
+	need(!umount2("q", MNT_DETACH), "q");
+	make("q/own", 0, 21);
+	need(!access("m/gone", F_OK) && !umount2("m", MNT_DETACH), "the first");
+	make("m/after", 0, 22);
+	need(!rename("m/covered", "a/moved"), "rename");
+	exit(0);
+}
+
+static void mounts(void)
+{
+	need(!mkdir("a", 0755) && !mkdir("a/d", 0755), "tree");
+	if (!fork())
+		in_mounts();
+	await();
+	make("a/d/outside", 0, 30);
+	make("m/outside", 0, 31);
+}
+
+/* The new root is in memory, and has one directory of the disk. */
+static void in_pivoted(void)
+{
+	own_mounts();
+	need(!mount("tmpfs", "n", "tmpfs", 0, NULL) && !mkdir("n/w", 0755), "n");
+	need(!mkdir("n/old", 0755), "old");
+	bind_at("a", "n/w", 0);
+	need(!syscall(SYS_pivot_root, "n", "n/old") && !chdir("/"), "pivot_root");
+	make("w/in", 0, 10);
+	make("/w/../lost", 0, 11);
+	need(!chdir("/w/d"), "d");
+	make("../above", 0, 12);
+	make("../../../../lost", 0, 13);
+	need(!symlink("/w/in", "way"), "link");
+	need(open("way", O_WRONLY | O_TRUNC) >= 0, "by the link");
+	need(!umount2("/old", MNT_DETACH) && access("/old/etc", F_OK), "the old root");
+	if (!fork()) {
+		make("/w/child", 0, 14);
+		exit(0);
+	}
+	await();
+	need(!chroot("/w"), "chroot");
+	make("/d/last", 0, 15);
+	exit(0);
+}
+
+static void pivot(void)
+{
+	need(!mkdir("a", 0755) && !mkdir("a/d", 0755) && !mkdir("n", 0755), "tree");
+	if (!fork())
+		in_pivoted();
+	await();
+	make("n/outside", 0, 16);
+	make("a/child", O_APPEND, 17);
 }
 
 static int open_way(int dir, const char *path, __u64 flags, __u64 resolve)
@@ -343,7 +446,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = { { "append", append }, { "same", same }, { "socket", sockets }, { "own", own },
 		      { "deep", deep },	    { "handle", handle }, { "uring", uring },
-		      { "root", root },	    { "resolve", resolve }, { "refused", refused },
+		      { "root", root },	    { "mounts", mounts },
+		      { "pivot", pivot },   { "resolve", resolve }, { "refused", refused },
 		      { "wait", wait_for_end } };
 	unsigned int i;
 
