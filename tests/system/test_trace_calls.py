@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sqlite3
@@ -174,6 +175,48 @@ def test_of_two_orders_that_may_be_what_is_there_afterwards_decides(case: str, t
     trace.finish(tmp_path / "t.db")
     found = sqlite3.connect(tmp_path / "t.db").execute("SELECT name FROM call ORDER BY id").fetchall()
     assert [name for (name,) in found] == order
+
+
+# What is done by two threads at a time, by name: thread, from, to, call, result, names; and the order.
+FULL = -errno.ENOTEMPTY
+KEPT: dict[str, tuple[list[tuple], list[tuple[str, int]]]] = {
+    "what was there goes afterwards": (
+        [(1, 2, 3, "unlink", 0, "d/x"), (2, 1, 4, "rmdir", FULL, "d"), (1, 5, 6, "rmdir", 0, "d")],
+        [("rmdir", FULL), ("unlink", 0), ("rmdir", 0)],
+    ),
+    "what comes was there before": (
+        [(1, 2, 4, "mkdir", 0, "d/x"), (2, 1, 3, "rmdir", FULL, "d")],
+        [("mkdir", 0), ("rmdir", FULL)],
+    ),
+    "a rename": (
+        [(1, 2, 3, "unlink", 0, "d/x"), (2, 1, 4, "rename", FULL, "e", "d"), (1, 5, 6, "rmdir", 0, "d")],
+        [("rename", FULL), ("unlink", 0), ("rmdir", 0)],
+    ),
+    "another name was there longer": (
+        [
+            *[(1, 2, 3, "unlink", 0, "d/x"), (2, 1, 4, "rmdir", FULL, "d")],
+            *[(3, 1, 5, "unlink", 0, "d/y"), (1, 6, 7, "rmdir", 0, "d")],
+        ],
+        [("unlink", 0), ("rmdir", FULL), ("unlink", 0), ("rmdir", 0)],
+    ),
+    "another directory's": (
+        [(1, 2, 3, "unlink", 0, "e/x"), (2, 1, 4, "rmdir", FULL, "d"), (1, 5, 6, "rmdir", 0, "e")],
+        [("unlink", 0), ("rmdir", FULL), ("rmdir", 0)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_has_kept_a_directory_from_being_removed_was_there(case: str, tmp_path: Path) -> None:
+    done, order = KEPT[case]
+    trace = Trace()
+    for thread in sorted({thread for thread, *_ in done} - {1}):
+        trace.thread(thread)
+    for thread, start, end, name, result, *paths in sorted(done, key=lambda one: one[2]):
+        trace.call(at(thread, start, end), name, result, paths=tuple(paths))
+    trace.finish(tmp_path / "t.db")
+    found = sqlite3.connect(tmp_path / "t.db").execute("SELECT name, result FROM call ORDER BY id").fetchall()
+    assert found == order
 
 
 def test_what_a_look_has_seen_of_a_call_under_way_counts_once(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ struct name {
 	u32 newest;
 	u32 changes; /* the first of change[]; they follow */
 	u32 change_count;
+	u32 sibling; /* 1 + another name of the same directory; 0: none */
 	u32 maker; /* 1 + the op that has made it as it is; 0: none of these */
 	u32 recent[RECENT_MAX]; /* ops that have found it as it is */
 	u32 recent_count;
@@ -57,11 +58,13 @@ struct span {
 	u64 end;
 	u64 event;
 	u32 name;
+	bool made; /* else removed */
 };
 
 struct finder {
 	struct races *races;
 	struct map by_hash; /* of whole paths: 1 + the name */
+	struct map by_dir; /* of the paths of directories: 1 + the newest of their names */
 	struct name *name;
 	u32 names;
 	u64 name_room;
@@ -179,9 +182,26 @@ static u64 *place_of(struct finder *f, const char *name, size_t length)
 	return map_at(&f->by_hash, map_hash(HASH_GOLDEN, name, length) >> 1);
 }
 
+static u64 *names_in(struct finder *f, const char *dir, size_t length)
+{
+	return map_at(&f->by_dir, map_hash(HASH_GOLDEN, dir, length) >> 1);
+}
+
+static void put_in_directory(struct finder *f, const char *path, u64 place)
+{
+	const char *slash = strrchr(path, '/');
+	u64 *newest;
+
+	if (!slash)
+		return;
+	newest = names_in(f, path, slash - path);
+	f->name[place - 1].sibling = *newest;
+	*newest = place;
+}
+
 /* First the names that some call changes, and when. */
 
-static void add_change(struct finder *f, const struct seen *s, const char *name)
+static void add_change(struct finder *f, const struct seen *s, const char *name, bool made)
 {
 	u64 *place = place_of(f, name, strlen(name));
 
@@ -189,9 +209,10 @@ static void add_change(struct finder *f, const struct seen *s, const char *name)
 		f->name = vec_reserve(f->name, &f->name_room, f->names + 1ull, sizeof(*f->name));
 		f->name[f->names] = (struct name){};
 		*place = ++f->names;
+		put_in_directory(f, name, *place);
 	}
 	f->change = vec_reserve(f->change, &f->change_room, f->changes + 1ull, sizeof(*f->change));
-	f->change[f->changes++] = (struct span){ s->start, s->end, s->event, *place - 1 };
+	f->change[f->changes++] = (struct span){ s->start, s->end, s->event, *place - 1, made };
 }
 
 static void gather(struct finder *f, const struct seen *s)
@@ -203,10 +224,10 @@ static void gather(struct finder *f, const struct seen *s)
 		return;
 	name = name_removed(s);
 	if (name)
-		add_change(f, s, name);
+		add_change(f, s, name, false);
 	name = name_made(s, &sure);
 	if (name)
-		add_change(f, s, name);
+		add_change(f, s, name, true);
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -232,9 +253,12 @@ static void sort_changes(struct finder *f)
 	}
 }
 
-/* Was another call under way that changes the name? Changes are in the order of their ends. */
-static bool is_contested(const struct finder *f, const struct name *name, u64 event, u64 start,
-			 u64 end)
+/*
+ * A call that was under way, from @start to @end, and changes the name; NULL: none but @event. Of
+ * several it is the one that has ended first. Changes are in the order of their ends.
+ */
+static const struct span *contest(const struct finder *f, const struct name *name, u64 event,
+				  u64 start, u64 end)
 {
 	u32 low = 0, high = name->change_count, i;
 	const struct span *change = &f->change[name->changes];
@@ -249,28 +273,25 @@ static bool is_contested(const struct finder *f, const struct name *name, u64 ev
 	}
 	for (i = low; i < name->change_count && i < low + LOOKS_MAX; i++) {
 		if (change[i].event != event && change[i].start < end)
-			return true;
+			return &change[i];
 	}
-	return false;
+	return NULL;
+}
+
+static bool is_contested(const struct finder *f, const struct name *name, u64 event, u64 start,
+			 u64 end)
+{
+	return contest(f, name, event, start, end);
 }
 
 /* Then what calls say of these names. */
 
-static void add_claim(struct finder *f, const struct seen *s, const char *text, size_t length,
-		      enum state before, enum state after)
+static void put_claim(struct finder *f, const struct seen *s, u64 place, enum state before,
+		      enum state after)
 {
-	u64 place = text ? *place_of(f, text, length) : 0;
-	struct name *name;
+	struct name *name = &f->name[place - 1];
 	struct claim *claim;
-	bool contested;
 
-	if (!place)
-		return;
-	name = &f->name[place - 1];
-	contested = is_contested(f, name, s->event, s->start, s->end);
-	/* What is not on the way of any other call is done when it is next. */
-	if (!contested && after == STATE_ANY && length != strlen(text))
-		return;
 	f->claim = vec_reserve(f->claim, &f->claim_room, f->claims + 1ull, sizeof(*f->claim));
 	claim = &f->claim[f->claims++];
 	*claim = (struct claim){
@@ -286,6 +307,17 @@ static void add_claim(struct finder *f, const struct seen *s, const char *text, 
 	else
 		name->first = f->claims;
 	name->newest = f->claims;
+}
+
+static void add_claim(struct finder *f, const struct seen *s, const char *text, size_t length,
+		      enum state before, enum state after)
+{
+	u64 place = text ? *place_of(f, text, length) : 0;
+
+	/* What is not on the way of any other call is done when it is next. */
+	if (place && (after != STATE_ANY || length == strlen(text) ||
+		      is_contested(f, &f->name[place - 1], s->event, s->start, s->end)))
+		put_claim(f, s, place, before, after);
 }
 
 static void claim_name(struct finder *f, const struct seen *s, const char *text, enum state before,
@@ -315,8 +347,40 @@ static void claim_no_directory(struct finder *f, const struct seen *s, const cha
 		add_claim(f, s, text, slash - text, STATE_ABSENT, STATE_ANY);
 }
 
+/* Does @one leave a directory with a name in it for longer than @other, or has it one earlier? */
+static bool keeps_longer(const struct span *one, const struct span *other)
+{
+	if (one->made != other->made)
+		return !one->made;
+	return one->made ? one->end < other->end : one->end > other->end;
+}
+
+/*
+ * Something was in the directory: of the names that others were making or removing the one that,
+ * by the returns, was there for longest. Names that nobody changed were there in any order.
+ */
+static void claim_not_empty(struct finder *f, const struct seen *s, const char *dir)
+{
+	const struct span *found = NULL, *change;
+	u64 place = *names_in(f, dir, strlen(dir));
+
+	for (; place; place = f->name[place - 1].sibling) {
+		change = contest(f, &f->name[place - 1], s->event, s->start, s->end);
+		if (change && (!found || keeps_longer(change, found)))
+			found = change;
+	}
+	if (found)
+		put_claim(f, s, found->name + 1, STATE_THERE, STATE_ANY);
+}
+
 static void claim_failed(struct finder *f, const struct seen *s)
 {
+	if (s->result == -ENOTEMPTY) {
+		claim_way(f, s, s->name2 ?: s->name);
+		claim_name(f, s, s->name2 ?: s->name, STATE_THERE, STATE_ANY);
+		if (s->name)
+			claim_not_empty(f, s, s->name2 ?: s->name);
+	}
 	if (s->result == -EEXIST) {
 		claim_way(f, s, s->name2 ?: s->name);
 		claim_name(f, s, s->name2 ?: s->name, STATE_THERE, STATE_ANY);
@@ -639,6 +703,7 @@ bool races_find(struct races *races, sqlite3 *sqlite)
 	find_first_states(&f);
 	find_order(&f);
 	map_free(&f.by_hash);
+	map_free(&f.by_dir);
 	free(f.name);
 	free(f.change);
 	free(f.claim);
