@@ -73,7 +73,7 @@ def test_who_nobody_can_vouch_for_is_named() -> None:
     doubted = {name for name in files.names() if worth.of_profile(name).doubt}
     assert NOT_VOUCHED <= doubted
     assert not doubted & {"toshiba-p300-3tb", "samsung-pm883", "micron-7300-pro", "intel-540s-1tb"}
-    assert "gap" in worth.of_profile("seagate-st8000as0002").doubt
+    assert "it breaks rules of physics: size" in worth.of_profile("seagate-st8000as0002").doubt
 
 
 def point(profile: str, modelled: float = 100.0, **other: object) -> worth.Point:

@@ -1258,11 +1258,30 @@ static u32 rewrites_after(const struct profile *profile)
 	       profile->precondition_fill == 1000 ? 1 : 6;
 }
 
+/* The fastest and the slowest media there. */
+static void add_media(struct job_limits *limits, const struct profile *profile, u64 start,
+		      u64 sectors)
+{
+	u32 i;
+
+	for (i = 0; i < profile->nr_zones; i++) {
+		const struct profile_zone *zone = &profile->zones[i];
+		double rate = zone_rate(profile, zone);
+
+		if (zone->first_sector >= start + sectors ||
+		    zone->first_sector + zone->sectors <= start)
+			continue;
+		limits->media = max(limits->media, rate);
+		if (!limits->least_media || rate < limits->least_media)
+			limits->least_media = rate;
+	}
+}
+
 void job_limits(const struct job *job, const struct profile *profile,
 		struct job_limits *limits)
 {
 	u64 slowest = 0;
-	u32 i, k;
+	u32 i;
 
 	memset(limits, 0, sizeof(*limits));
 	if (profile->kind != DRIVE_DISK) {
@@ -1281,17 +1300,10 @@ void job_limits(const struct job *job, const struct profile *profile,
 			slowest = max(slowest, profile->bus_read);
 		if (p->writes)
 			slowest = max(slowest, profile->bus_write);
-		for (k = 0; k < profile->nr_zones; k++) {
-			const struct profile_zone *zone = &profile->zones[k];
-			double rate = zone_rate(profile, zone);
-
-			if (zone->first_sector >= p->start + p->span ||
-			    zone->first_sector + zone->sectors <= p->start)
-				continue;
-			limits->media = max(limits->media, rate);
-			if (!limits->least_media || rate < limits->least_media)
-				limits->least_media = rate;
-		}
+		add_media(limits, profile, p->start, p->span);
+		/* A shingled drive may write to its media cache first, which is outermost. */
+		if (p->writes && profile->media_cache)
+			add_media(limits, profile, 0, profile->media_cache);
 	}
 	limits->seek = mean_seek(&job->parts[0], profile);
 	if (slowest)

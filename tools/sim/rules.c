@@ -128,6 +128,19 @@ static void fast_depth(struct job *job, const struct profile *profile)
 	job->parts[0].depth *= 2;
 }
 
+/*
+ * What does not fill a band of a shingled drive goes to the media cache, on the outermost tracks, and
+ * home much later. Who writes there anyway finds both equally fast; from elsewhere the cache is faster,
+ * until it is full.
+ */
+static void beside_media_cache(struct job_part *part, const struct profile *profile)
+{
+	if (!profile->media_cache || !part->writes)
+		return;
+	part->span = min(part->span, profile->zones[0].sectors / PAGE * PAGE);
+	part->start = profile->zones[0].first_sector;
+}
+
 /* Less gap */
 
 static const char *fit_gap(struct job *job, const struct profile *profile)
@@ -139,6 +152,7 @@ static const char *fit_gap(struct job *job, const struct profile *profile)
 	part->writes = part->writes < 50 ? 0 : 100;
 	if (!part->gap)
 		part->gap = part->sectors;
+	beside_media_cache(part, profile);
 	return cached(job, profile) ? NULL : uncached;
 }
 
@@ -265,6 +279,7 @@ static const char *fit_pause(struct job *job, const struct profile *profile)
 	if (part->depth > 1)
 		part->flush = 0;
 	small_gap(part, profile);
+	beside_media_cache(part, profile);
 	/* Without a cache, a request that misses the head by a little waits for a revolution. */
 	return comes_in_time(job, profile) ? NULL : uncached;
 }
@@ -314,6 +329,7 @@ static const char *fit_flush(struct job *job, const struct profile *profile)
 		return backwards;
 	if (!part->flush)
 		part->flush = 8;
+	beside_media_cache(part, profile);
 	job->count = max(job->count / (part->flush + 1), 1u) * (part->flush + 1);
 	return NULL;
 }
@@ -367,6 +383,7 @@ static const char *fit_streams(struct job *job, const struct profile *profile)
 	part->writes = part->writes < 50 ? 0 : 100;
 	if (part->streams == 1)
 		part->streams = 2;
+	beside_media_cache(part, profile);
 	return cached(job, profile) ? NULL : uncached;
 }
 
@@ -479,6 +496,9 @@ static const char *fit_idle(struct job *job, const struct profile *profile)
 
 	if (!idle_time(profile))
 		return "no idle time stated";
+	/* From the media cache to a band and back it is by chance how far the platters have turned. */
+	if (profile->media_cache && part->order == JOB_BACKWARD)
+		return backwards;
 	part->writes = 100;
 	part->pace = 0;
 	part->flush = 0;
