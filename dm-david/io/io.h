@@ -110,7 +110,7 @@ struct david_io {
 	atomic_t pending;
 	/* Bytes to be served again: share_differs(). With END_AGAIN: share_again() */
 	unsigned int unshared;
-	u32 zone, ticket;	/* END_ZONE */
+	u32 zone, ticket;	/* END_ZONE; of an open or close the condition that it found */
 	blk_status_t status;
 	u16 at_end;
 	bool remapped;	/* the clone itself went to the backing device */

@@ -206,6 +206,8 @@ static int map_through(struct david_io *io, enum david_request kind)
  */
 static noinline bool fail_request(struct david_io *io, u8 fault, int *result)
 {
+	if (io->d->zoned)
+		zoned_take_back(io);
 	io->at_end |= END_FAULT;
 	io->bio->bi_status = timing_fault_status(fault);
 	bio_endio(io->bio);

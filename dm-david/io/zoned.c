@@ -411,7 +411,9 @@ static blk_status_t zoned_command(struct david_io *io, enum zone_op op, sector_t
 	io->zone = zones_number(&zoned->zones, sector);
 	spin_lock_irqsave(&zoned->lock, flags);
 	error = zones_command(&zoned->zones, op, sector, sectors, result);
-	if (!error && op != ZONE_OP_OPEN && op != ZONE_OP_CLOSE && result->changed) {
+	if (op == ZONE_OP_OPEN || op == ZONE_OP_CLOSE) {
+		io->ticket = result->before;
+	} else if (!error && result->changed) {
 		io->ticket = zoned->turns[io->zone].next++;
 		io->at_end |= END_ZONE;
 	}
@@ -515,11 +517,11 @@ int zoned_manage(struct david_io *io)
 		bio->bi_status = zoned_command(io, zoned_op(bio), sector, 0, &result);
 	/* The two enums number them alike. */
 	BUILD_BUG_ON(ZONE_OP_RESET - ZONE_OP_OPEN != DAVID_ZONE_RESET - DAVID_ZONE_OPEN);
-	zoned_count(io, bio->bi_status ? DAVID_ZONE_REFUSED :
-		    DAVID_ZONE_OPEN + zoned_op(bio) - ZONE_OP_OPEN);
 	if (!bio->bi_status && d->timing && !(INJECTED(timeless) && io->at_end & END_ZONE) &&
 	    !map_timed(io, DAVID_REQ_FLUSH, &mapped))
 		return mapped;
+	zoned_count(io, bio->bi_status ? DAVID_ZONE_REFUSED :
+		    DAVID_ZONE_OPEN + zoned_op(bio) - ZONE_OP_OPEN);
 	if (bio->bi_status || !(io->at_end & END_ZONE)) {
 		bio_endio(bio);
 		return DM_MAPIO_SUBMITTED;
@@ -536,6 +538,19 @@ int zoned_manage(struct david_io *io)
 	/* It is nothing, but until it is served there is something to do: io_put(). */
 	io->iter.bi_size = SECTOR_SIZE;
 	return zoned_begin(io, &timer);
+}
+
+void zoned_take_back(struct david_io *io)
+{
+	enum zone_op op = zoned_op(io->bio);
+	struct zoned *zoned = io->d->zoned;
+	unsigned long flags;
+
+	if (op != ZONE_OP_OPEN && op != ZONE_OP_CLOSE)
+		return;
+	spin_lock_irqsave(&zoned->lock, flags);
+	zones_take_back(&zoned->zones, io->zone, op, io->ticket);
+	spin_unlock_irqrestore(&zoned->lock, flags);
 }
 
 void zoned_range(const struct david_io *io, struct rt_range *r)

@@ -86,6 +86,9 @@ bool zoned_super_sector(const struct david *d, u32 *sector);
 /* As david_map(): a request to open, close, finish or reset a zone. */
 int zoned_manage(struct david_io *io);
 
+/* The modelled drive fails a request of a zoned disk, which has not ended yet. */
+void zoned_take_back(struct david_io *io);
+
 /* Serve a request with END_ZONE, now or in its turn. Returns what a target's map returns. */
 int zoned_begin(struct david_io *io, struct stopwatch *timer);
 

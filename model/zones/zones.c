@@ -278,6 +278,7 @@ enum zone_error zones_command(struct zones *zones, enum zone_op op, u64 sector, 
 		.sector = op == ZONE_OP_WRITE ? sector : start,
 		.sectors = sectors,
 		.closed = ZONES_NONE,
+		.before = zone->condition,
 	};
 	if (op == ZONE_OP_RESET_ALL)
 		return reset_all(zones, result);
@@ -300,6 +301,30 @@ enum zone_error zones_command(struct zones *zones, enum zone_op op, u64 sector, 
 	default:
 		return reset_zone(zones, zone, result);
 	}
+}
+
+void zones_take_back(struct zones *zones, u32 number, enum zone_op op, u8 before)
+{
+	struct zone_state *zone = &zones->state[number];
+	bool opens = before == ZONE_IMP_OPEN || before == ZONE_EXP_OPEN;
+	u32 open = zones->imp_open + zones->exp_open;
+
+	if (op == ZONE_OP_OPEN) {
+		if (zone->condition != ZONE_EXP_OPEN)
+			return;
+		if (opens)
+			set_condition(zones, zone, before);
+		else
+			set_closed(zones, zone);
+		return;
+	}
+	if (!opens || (zone->condition != ZONE_CLOSED && zone->condition != ZONE_EMPTY))
+		return;
+	if (zones->limits.max_open && open >= zones->limits.max_open)
+		return;
+	if (zone->condition == ZONE_EMPTY && !may_activate(zones))
+		return;
+	set_condition(zones, zone, before);
 }
 
 void zones_report(const struct zones *zones, u32 number, struct zone_report *report)

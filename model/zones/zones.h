@@ -99,6 +99,7 @@ struct zone_result {
 	u64 sectors;
 	bool opened;		/* a write or append opened the zone */
 	bool changed;		/* any zone's condition or pointer */
+	u8 before;		/* the zone's condition */
 	u32 closed;		/* the zone that was closed for it, or ZONES_NONE */
 };
 
@@ -143,6 +144,13 @@ enum zone_error zones_command(struct zones *zones, enum zone_op op, u64 sector, 
 			      struct zone_result *result);
 
 void zones_report(const struct zones *zones, u32 number, struct zone_report *report);
+
+/*
+ * The drive has failed the ZONE_OP_OPEN or ZONE_OP_CLOSE of zone @number, which had the condition
+ * @before. It has that again, unless somebody has changed it since or the limits have no room. A
+ * zone that was closed for it stays closed, as a drive may do at any time.
+ */
+void zones_take_back(struct zones *zones, u32 number, enum zone_op op, u8 before);
 
 /*
  * What the sequential zone @number has is known from elsewhere, such as after a power-on: its first

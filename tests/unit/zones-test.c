@@ -496,6 +496,62 @@ static void knows_again_what_was_written(struct kunit *test)
 	zones_exit(&zones);
 }
 
+/* An open or close of zone 1 that failed, behind and before other commands: its condition. */
+struct take_back {
+	const char *before, *command, *between, *condition;
+};
+
+static const struct take_back take_backs[] = {
+	{ "", "o1", "", "e" },
+	{ "w1", "o1", "", "i" },
+	{ "w1c1", "o1", "", "c" },
+	/* Written to meanwhile: not empty. */
+	{ "", "o1", "w1", "c" },
+	{ "", "o1", "r1", "e" },
+	{ "", "o1", "f1", "f" },
+	{ "o1", "c1", "", "x" },
+	{ "w1", "c1", "", "i" },
+	{ "w1o1", "c1", "", "x" },
+	{ "w1c1", "c1", "", "c" },
+	/* No room to have two open. */
+	{ "w1", "c1", "o2o3", "c" },
+	{ "o1", "c1", "o2o3", "e" },
+	/* Nor to have three active. */
+	{ "o1", "c1", "w2w3w4c2c3c4", "e" },
+	{ "w1", "c1", "r1", "i" },
+};
+
+static void takes_back_what_the_drive_failed(struct kunit *test)
+{
+	static const struct zone_limits limits = {
+		.sectors = 6 * 32, .zone_size = 32, .zone_capacity = 24, .conventional = 1,
+		.max_open = 2, .max_active = 3, .append_limit = 8,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(take_backs); i++) {
+		const struct take_back *c = &take_backs[i];
+		enum zone_op op = *c->command == 'o' ? ZONE_OP_OPEN : ZONE_OP_CLOSE;
+		struct zone_result result;
+		struct zones zones;
+		char now[2] = {};
+		u32 zone;
+
+		KUNIT_ASSERT_EQ(test, zones_init(&zones, &limits), 0);
+		play(&zones, c->before);
+		KUNIT_EXPECT_EQ(test, zones_command(&zones, op, 32, 0, &result), ZONES_OK);
+		play(&zones, c->between);
+		zones_take_back(&zones, 1, op, result.before);
+		now[0] = letter(&zones, 1);
+		KUNIT_EXPECT_EQ_MSG(test, strcmp(now, c->condition), 0, "%s %s %s: %s", c->before,
+				    c->command, c->between, now);
+		for (zone = 0; zone < zones.count; zone++)
+			zones_command(&zones, ZONE_OP_RESET, zone * 32, 0, &result);
+		KUNIT_EXPECT_EQ(test, zones.imp_open + zones.exp_open + zones.closed, 0u);
+		zones_exit(&zones);
+	}
+}
+
 static void refuses_limits_of_no_drive(struct kunit *test)
 {
 	static const struct zone_limits good = {
@@ -524,6 +580,7 @@ static void refuses_limits_of_no_drive(struct kunit *test)
 
 static struct kunit_case zones_cases[] = {
 	KUNIT_CASE(follows_the_specification),
+	KUNIT_CASE(takes_back_what_the_drive_failed),
 	KUNIT_CASE(agrees_with_a_naive_drive),
 #ifdef MODEL_PLANT
 	KUNIT_CASE(a_limit_that_is_ignored_is_found),

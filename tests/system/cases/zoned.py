@@ -35,6 +35,7 @@ from helpers.units import FULL, KIB, MIB
 from helpers.zoned import FULL as FULL_ZONE
 from helpers.zoned import (
     CONVENTIONAL,
+    ZONE,
     Shape,
     after_power_on,
     line,
@@ -400,13 +401,22 @@ def zones_of_a_drive_that_fails_have_what_is_stored() -> None:
         with ram_disk(16 * MIB) as backing, zoned_disk("zd", shape, backing, *words) as disk:
             with raw.opened(disk) as fd:
                 raw.write(fd, data, 0)
+                for zone, what in ((5, "open"), (6, "open"), (6, "close")):
+                    manage(fd, what, zone * sectors, sectors)
                 for fault in ("gone", "timeout"):
+                    before = raw_report(fd, shape.zones)
                     run("dmsetup", "message", "zd", "0", "fault", "add", fault)
                     fails(lambda fd=fd: raw.write(fd, data, len(data)))
                     fails(lambda fd=fd: raw.write(fd, data, 3 * sectors * 512))
                     if fault == "gone":
                         for what in ("reset", "finish"):
                             fails(lambda fd=fd, what=what: manage(fd, what, 0, sectors))
+                        # Empty, explicitly open
+                        for zone, what in ((7, "open"), (5, "close")):
+                            at = zone * sectors
+                            fails(lambda fd=fd, what=what, at=at: manage(fd, what, at, sectors))
+                    if raw_report(fd, shape.zones)[ZONE.size:] != before[ZONE.size:]:
+                        raise Failed(f"{mode}, {fault}: a command that failed has changed a zone's condition")
                     run("dmsetup", "message", "zd", "0", "fault", "remove", "all")
                     zones = zones_of(raw_report(fd, shape.zones))
                     if zones[0].wp != len(data) >> 9 or zones[3].wp != zones[3].start:
