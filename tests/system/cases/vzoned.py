@@ -10,11 +10,13 @@ from contextlib import ExitStack
 
 from cases import case
 from davidlib.drive import profileword
+from davidlib.filesystems import made_alike
 from helpers import raw
-from helpers.guest import Failed, device_stats, ram_disk, run, say
+from helpers.filesystems import UUID
+from helpers.guest import Failed, device_stats, mounted, ram_disk, run, say
 from helpers.planted import must_fail, planted
 from helpers.timed import Recording, check_lateness, check_parts, recording, settle
-from helpers.units import MIB
+from helpers.units import KIB, MIB
 from helpers.zoned import FULL, Shape, manage, raw_report, zoned_disk, zones_of
 
 # Their zones, on disks that have few of them
@@ -25,7 +27,8 @@ DRIVES = {
     "wd-ultrastar-dc-hc620-14tb": Shape(zones=24, size=256, conventional=1, block=512),
 }
 OPS = {"open": 4, "close": 5, "finish": 6, "reset": 7}
-OPENS = 64
+OPENS, APPENDS = 64, 32
+APPENDED = 40  # files
 # The virtual clock moves when it is read.
 PROGRAM_NS = 20_000
 
@@ -134,6 +137,38 @@ def zones_take_what_the_simulator_says(steps: int) -> None:
 @case
 def zones_take_what_the_simulator_says_to_the_nanosecond() -> None:
     zones_take_what_the_simulator_says(400)
+
+
+@case
+def appends_of_btrfs_take_what_the_simulator_says_to_the_nanosecond() -> None:
+    """No program can send an append to a block device. btrfs writes its data so."""
+    settle()
+    drive = "wd-ultrastar-dc-zn540-1tb"
+    shape, size = DRIVES[drive], 300 * KIB
+    with ExitStack() as stack:
+        dev = stack.enter_context(ram_disk(64 * MIB))
+        result = stack.enter_context(recording())
+        word = profileword.load(drive, []).text()
+        disk = stack.enter_context(zoned_disk("vz", shape, dev, f"profile={word}"))
+        run(*made_alike("btrfs", UUID, zoned=True), disk)
+        with mounted(disk, "btrfs") as top:
+            for number in range(APPENDED):
+                with open(f"{top}/file-{number}", "wb") as file:
+                    file.write(random.Random(number).randbytes(size))
+                    file.flush()
+                    if number % 4 == 0:
+                        os.fsync(file.fileno())
+        check_lateness("vz")
+        figures = device_stats("vz")
+    said = result[0].replay(drive, shape.bytes)
+    if said["n"] != said["compared"] or said["differ"]:
+        raise Failed(f"{drive}: {said}")
+    check_parts(figures, said)
+    appended = [event for event in result[0].events("queue") if event["flags"] & APPENDS]
+    sectors = sum(event["sectors"] for event in appended)
+    if len(appended) != figures["zones"]["append"] or sectors << 9 < APPENDED * size:
+        raise Failed(f"{len(appended)} appends of {sectors} sectors were recorded, not {figures['zones']}")
+    say(f"{drive}: {said['n']} requests, of them {len(appended)} appends of {sectors >> 11} MiB")
 
 
 @case(planted=True)
