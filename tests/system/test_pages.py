@@ -25,6 +25,8 @@ from pathlib import Path
 import pytest
 
 from davidlib.bench.prepare import VENV
+from davidlib.pages import writing
+from davidlib.pages.tables import Marks, Table
 from davidlib.util import TREE
 from davidlib.workload.record import QUANTILES
 from helpers import boxes, madeup
@@ -474,6 +476,33 @@ def test_every_number_of_the_page_of_a_trace_is_in_its_csv(tabled: tuple[Path, P
     planted = text.replace(data_of(page), json.dumps(found))
     assert len(not_in_csv(planted)) == 2
     assert len(not_in_csv(re.sub(r"(<td[^>]*>)(\d\d)(</td>)", r"\g<1>1\2\3", text, count=1))) == 1
+
+
+def test_marks_of_a_table_are_its_cells(made: Callable, browser: Browser, tmp_path: Path) -> None:
+    """Of david profile bench, beside what it says as JSON; rows of one name are two. Less than nothing is on
+    the axis, too."""
+    profile, page = TREE / "tests/system/profiles/plain.profile", tmp_path / "bench.html"
+    words = [sys.executable, TREE / "tools/david", "profile", "bench", profile, "--json", "--html", page]
+    done = subprocess.run(words, capture_output=True, text=True)
+    rows = [row for row in json.loads(done.stdout)["rows"] if row["off_percent"] is not None]
+    [drawing] = json.loads(data_of(page))["drawings"]
+    drawn = tables_of(drawing)
+    assert [(row["name"], row["value"]) for row in sorted(drawn, key=lambda row: row["name"])] == [
+        (name, close(off))
+        for name, off in sorted((f"{row['group']}: {row['name']}", row["off_percent"]) for row in rows)
+    ]
+    assert len(drawn) > 20 and {row["series"] for row in drawn} <= {
+        "evidence, %", "at least, %", "closed form, %", "fitted, %"}
+    table = Table("Odd", ["job", "a, %", "b, %"], [["x", -40.0, 2.0], ["x", None, 7.0], ["y", 1.5, None]], [])
+    table.marks = Marks((1, 2), "more than it was, %")
+    writing.write(tmp_path / "odd.html", "Marks", [table])
+    [drawing] = json.loads(data_of(tmp_path / "odd.html"))["drawings"]
+    found = {(row["name"], row["series"], row["value"]) for row in tables_of(drawing)}
+    assert found == {("x", "a, %", -40), ("x", "b, %", 2), ("x (2)", "b, %", 7), ("y", "a, %", 1.5)}
+    # What is off the axis is outside its card, or nowhere.
+    assert not boxes.wrong(browser, tmp_path / "odd.html", DAILY)
+    seen = browser.evaluate("document.querySelectorAll('.mark-symbol.role-mark path').length")
+    assert seen == 4
 
 
 def tables_of(drawing: dict) -> list[dict]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 
 from ..command import Commands
 from ..drive import files
+from ..pages import writing
 from ..sizes import SECTOR, format_both, format_time
 from ..util import DAVID, UserError, say
 from . import cache, depth, fromfio, heads, layout, result, rotation, seeks, validation, writes
@@ -86,10 +88,13 @@ def calibrate(args: argparse.Namespace) -> int:
         name = args.name or args.device.removeprefix(MODEL).rpartition("/")[2]
         draft = survey(disk, args.write, name, title_of(args.device, size, args.write))
         out.write_text(draft.text())
-        table = validation.table(validation.compare(disk, out, args.write))
+        rows = validation.compare(disk, out, args.write)
+        table = validation.table(rows)
         draft.title += "\nThe model beside the drive, in percent of the drive's figure:\n" + table
         out.write_text(draft.text())
     print(table)
+    if args.html:
+        writing.write(Path(args.html), f"{name}, calibrated", [validation.page(rows)])
     say(f"wrote {args.out}; what in it is assumed: grep assumed {args.out}")
     return 0
 
@@ -120,6 +125,7 @@ def add_parsers(sub: Commands) -> None:
     parser.add_argument("--beside", metavar="FILE.json", nargs="+", default=[],
                         help="with --from: fio's results to which nothing is fitted: how far off the profile "
                         "is there is told")
+    parser.add_argument("--html", metavar="FILE", help="write a page of the model beside the drive, too")
     parser.add_argument("--only", choices=list(fromfio.WAYS), help="with --from: a profile for these alone")
     parser.add_argument("--force", action="store_true", help="replace OUT if it exists")
     parser.set_defaults(func=calibrate)

@@ -7,9 +7,12 @@ import argparse
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 
 from ..drive import files
+from ..pages import writing
+from ..pages.tables import Cell, Marks, Table
 from ..sizes import SECTOR, parse_size
 from ..util import NOT_BELIEVABLE, UserError
 from . import fitdisk, fitssd, simdisk
@@ -93,6 +96,18 @@ def table(found: list[Found]) -> str:
     return "\n".join(lines)
 
 
+def page(found: list[Found]) -> Table:
+    """The same, for a page."""
+    rows: list[list[Cell]] = []
+    for row in found:
+        errors = (row.error, None) if row.fitted else (None, row.error)
+        rows.append([row.job.kind, row.job.rate, row.model, *errors])
+    columns = ["job", "drive, 1/s", "model, 1/s", "used to fit, %", "not used, %"]
+    return Table("The model beside fio's results", columns, rows,
+                 ["In percent: how much more the model has than the drive."],
+                 marks=Marks((3, 4), "of the drive's rate, less 100, %"))
+
+
 def tells(job: FioJob, way: str) -> bool:
     """Does it tell anything of reads, of writes?"""
     return job.writes != WAYS[next(other for other in WAYS if other != way)]
@@ -173,4 +188,6 @@ def run(args: argparse.Namespace) -> int:
         draft.title = f"{args.profile}, fitted to {', '.join(args.from_)} by david calibrate.\n{said}"
         out.write_text(draft.text())
     print(said)
+    if args.html:
+        writing.write(Path(args.html), f"{args.profile}, fitted to fio's results", [page(found)])
     return NOT_BELIEVABLE if doubts(draft, found, args.only) else 0

@@ -7,6 +7,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..pages.tables import Cell, Marks, Table
 from ..quantile import at_rank
 from .simdisk import SimDisk
 from .probe import FLUSH, LARGEST, READ, SECOND, WRITE, Answer, Request, TimedDisk
@@ -88,6 +89,20 @@ def _run(disk: TimedDisk, job: Job, write: bool) -> dict[str, float]:
 def compare(disk: TimedDisk, profile: Path, write: bool) -> list[Row]:
     with SimDisk(profile) as model:
         return [Row(job.name, _run(disk, job, write), _run(model, job, write)) for job in jobs(disk, write)]
+
+
+TITLE = "The model beside the drive, on jobs that nothing was fitted to"
+
+
+def page(rows: list[Row]) -> Table:
+    """The same as table(), for a page."""
+    names = ["rate", "mean", *(name for name, _ in SHARES)]
+    lines: list[list[Cell]] = [
+        [row.name, row.drive["rate"], row.model["rate"], *(row.error(name) for name in names)]
+        for row in rows]
+    columns = ["job", "drive, 1/s", "model, 1/s", *(f"{name}, %" for name in names)]
+    return Table(TITLE, columns, lines, ["In percent: how much more the model has than the drive."],
+                 marks=Marks(tuple(range(3, len(columns))), "of the drive's figure, less 100, %"))
 
 
 def table(rows: list[Row]) -> str:

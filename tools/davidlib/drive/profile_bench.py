@@ -15,6 +15,8 @@ from typing import Any
 
 from .. import build
 from ..command import Commands
+from ..pages import writing
+from ..pages.tables import Cell, Marks, Table
 from ..util import UserError, say, write_whole
 from . import evidence, realdrives, worth
 from . import files as profiles
@@ -160,6 +162,24 @@ def as_text(results: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
+def page(results: list[Outcome]) -> Table:
+    """What has a figure to be held against."""
+    rows: list[list[Cell]] = []
+    for one in results:
+        if one.off is not None:
+            row = one.row
+            kind = 3 if row.fitted else 2 if row.kind == CLOSED else row.above >= NO_LIMIT
+            offs = [one.off if kind == at else None for at in range(4)]
+            rows.append([f"{row.group}: {row.name}", one.modelled, one.expected, row.unit, *offs, row.kind,
+                         row.source])
+    columns = ["job", "modelled", "should be", "unit", "evidence, %", "at least, %", "closed form, %",
+               "fitted, %", "by", "source"]
+    return Table("How far everyday jobs are off", columns, rows,
+                 ["In percent: how much more was modelled than should be. At least: what it should be is a "
+                  "bound from below."],
+                 marks=Marks((4, 5, 6, 7), "of what it should be, less 100, %"))
+
+
 def as_dict(outcome: Outcome) -> dict[str, Any]:
     row = outcome.row
     return {
@@ -222,6 +242,10 @@ def bench(args: argparse.Namespace) -> int:
         if measured:
             print(realdrives.as_text(name, measured) + "\n")
         print(f"{summary(name, results, measured)}\n{grade_text(counts)}\n\n{worth.as_text(value)}")
+    if args.html:
+        said = Table("What the profile is worth", [], [], [summary(name, results, measured),
+                                                           grade_text(counts)])
+        writing.write(Path(args.html), name, [said, page(results)])
     return 1 if failed(results, measured) else 0
 
 
@@ -337,4 +361,5 @@ def add_parser(commands: Commands) -> None:
         help="replace a value; repeatable",
     )
     one.add_argument("--json", action="store_true", help="as JSON, for programs")
+    one.add_argument("--html", metavar="FILE", help="write a page with a drawing, too")
     one.set_defaults(func=bench)

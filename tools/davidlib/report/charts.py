@@ -82,7 +82,8 @@ def ends(values: Iterable[float], log: bool = False) -> tuple[float, float]:
     low, high = min(found, default=1.0), max(found, default=1.0)
     if log:
         return (low / 1.2, high * 1.2)
-    return (0.0, 1.05 * high or 1.0)
+    low, high = min(0.0, 1.05 * low), max(0.0, 1.05 * high)
+    return (low, high or (0.0 if low else 1.0))
 
 
 @dataclass(frozen=True)

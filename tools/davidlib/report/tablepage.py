@@ -6,6 +6,7 @@ of `david trace report`, `compare`, `calibrate` and `profile bench`. pages/writi
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
@@ -58,10 +59,15 @@ def _curve(table: Table, told: Curve) -> Drawing | None:
 
 def _marks(table: Table, told: Marks) -> Drawing | None:
     values: dict[str, dict[str, float]] = {}
+    seen: Counter[str] = Counter()
     for row in table.rows:
+        name = tables.said(row[0])
+        seen[name] += 1
+        # Two rows of one name are two.
+        name += f" ({seen[name]})" if seen[name] > 1 else ""
         for column in told.columns:
             if (value := _number(row[column])) is not None:
-                values.setdefault(table.columns[column], {})[tables.said(row[0])] = value
+                values.setdefault(table.columns[column], {})[name] = value
     return replace(charts.points(told.x, values), heading=table.title) if values else None
 
 
