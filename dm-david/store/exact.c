@@ -218,16 +218,34 @@ bool exact_taken(struct store *store, u64 block, u64 dest, u64 blocks)
 	return exact->held > exact->budget || exact->runs > exact->budget;
 }
 
+/*
+ * Clear @n bits from @at on, and return how many were set: a word at a time, since a discard frees
+ * a million blocks under one hold of a lock. (bitmap_clear() takes numbers of 32 bits.)
+ */
+static u64 clear_bits(unsigned long *map, u64 at, u64 n)
+{
+	unsigned int first = at % BITS_PER_LONG;
+	unsigned long *word = map + at / BITS_PER_LONG;
+	u64 cleared = 0;
+
+	for (; n; word++, first = 0) {
+		unsigned int bits = min_t(u64, n, BITS_PER_LONG - first);
+		unsigned long mask = GENMASK(first + bits - 1, first);
+
+		cleared += hweight_long(*word & mask);
+		*word &= ~mask;
+		n -= bits;
+	}
+	return cleared;
+}
+
 void exact_cleared(struct store *store, u64 dest, u64 blocks)
 {
 	struct exact *exact = store->exact;
-	u64 i;
 
 	lockdep_assert_held(&store->lock);
-	for (i = dest; i < dest + blocks; i++) {
-		exact->held -= __test_and_clear_bit(i, exact->maps.data);
-		__clear_bit(i, exact->maps.again);
-	}
+	exact->held -= clear_bits(exact->maps.data, dest, blocks);
+	clear_bits(exact->maps.again, dest, blocks);
 }
 
 void exact_clear(struct store *store, u64 dest, u64 blocks)
@@ -264,15 +282,6 @@ static enum fate fate_of(struct store *store, u64 block, u64 dest)
 	return test_bit(dest, exact->maps.again) ? FATE_LATER : FATE_SQUASH;
 }
 
-/* bitmap_clear() takes numbers of 32 bits. */
-static void clear_again(struct exact *exact, const struct run *run)
-{
-	u64 i;
-
-	for (i = run->dest; i < run->dest + run->blocks; i++)
-		__clear_bit(i, exact->maps.again);
-}
-
 /* Squash, queue again or drop the first blocks of @run, as many as are alike. False: no memory. */
 static bool squash_some(struct store *store, struct run *run)
 {
@@ -298,7 +307,7 @@ static bool squash_some(struct store *store, struct run *run)
 		rt_unreserve(&store->table);
 		later.blocks = r.len;
 		if (fate == FATE_LATER) {
-			clear_again(store->exact, &later);
+			clear_bits(store->exact->maps.again, later.dest, later.blocks);
 			if (!push_run(store->exact, &later))
 				exact_cleared(store, later.dest, later.blocks);
 		}
