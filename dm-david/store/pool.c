@@ -375,15 +375,17 @@ bool pool_grant(struct store *store, u64 hint)
 	return dest != BM_NONE;
 }
 
-bool pool_grant_run(struct store *store, u64 blocks)
+bool pool_grant_run(struct store *store, u64 *from, u64 blocks)
 {
 	struct pool *pool = store->pool;
-	u64 dest = BM_NONE, from = 0;
+	u64 dest = BM_NONE;
 
 	lockdep_assert_held(&store->lock);
 	spin_lock(&pool->lock);
 	if (pool_available(pool) >= blocks && has_maps(store))
-		dest = bm_alloc_run(&pool->bitmap, &from, blocks, RUNS);
+		dest = bm_alloc_run(&pool->bitmap, from, blocks, RUNS);
+	else
+		*from = BM_NONE;
 	spin_unlock(&pool->lock);
 	if (dest == BM_NONE)
 		return false;

@@ -115,8 +115,11 @@ u64 pool_available(const struct pool *pool);
  * Grant @store a batch, at @hint if possible. False if the pool has none. store->lock is held.
  */
 bool pool_grant(struct store *store, u64 hint);
-/* The same, as one run of @blocks. */
-bool pool_grant_run(struct store *store, u64 blocks);
+/*
+ * The same, as one run of @blocks, sought from block *@from on, 0 at first. Looks at a limited
+ * number of free runs: *@from is then where to go on, or BM_NONE at the end. store->lock is held.
+ */
+bool pool_grant_run(struct store *store, u64 *from, u64 blocks);
 
 /*
  * The pool has nothing for @store. If @gfp may sleep: takes what other stores can spare; true if

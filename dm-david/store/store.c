@@ -618,20 +618,23 @@ u64 store_alloc(struct store *store, u64 block, u64 hint, u64 want, bool shared,
 
 u64 store_alloc_run(struct store *store, u64 blocks, unsigned long *flags)
 {
-	u64 from = 0, dest;
+	u64 from = 0, of_pool = store->pool ? 0 : BM_NONE, dest = BM_NONE;
 
 	lockdep_assert_held(&store->lock);
 	for (;;) {
-		dest = bm_alloc_run(&store->bitmap, &from, blocks, MAX_RUNS);
+		if (from != BM_NONE)
+			dest = bm_alloc_run(&store->bitmap, &from, blocks, MAX_RUNS);
 		if (dest != BM_NONE) {
 			if (store->share)
 				pool_spare_used(store);
 			return dest;
 		}
 		if (from == BM_NONE) {
-			if (!store->pool || !pool_grant_run(store, blocks))
+			if (of_pool == BM_NONE)
 				return BM_NONE;
-			from = 0;
+			/* What is granted is looked for among its own. */
+			if (pool_grant_run(store, &of_pool, blocks))
+				from = 0;
 		}
 		spin_unlock_irqrestore(&store->lock, *flags);
 		cond_resched();

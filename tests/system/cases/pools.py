@@ -556,6 +556,21 @@ def a_flush_gets_the_blocks_that_other_disks_can_spare() -> None:
         run("dmsetup", "message", "a", "0", "raw", "add", "sectors:0-7")
 
 
+@case
+def a_run_behind_many_holes_of_the_pool_is_found() -> None:
+    """RAW rules of several pages take one run. Of the pool's free runs the first 512 have a block each."""
+    rules = [f"sectors:{16 * number}-{16 * number + 7}" for number in range(600)]
+    with pool_device(64 * MIB) as device:
+        with pool_disk("a", device, "-o", "pool_reserve=0") as disk, raw.opened(disk) as fd:
+            raw.write(fd, random.Random(3).randbytes(4 * MIB), 0)
+            for at in range(0, 4 * MIB, 2 * BLOCK):
+                raw.discard(fd, at, BLOCK)
+            os.fsync(fd)
+        with pool_disk("b", device, "-o", "pool_reserve=0"):
+            run("dmsetup", "message", "b", "0", "raw", "add", *rules)
+        must_be_good(device)
+
+
 def two_disks_seek_room(bug: str) -> None:
     """The first finds what a third disk can spare. It is in the pool then, for the second, too."""
     with pool_device(8 * MIB) as device, opened_all(device, NAMES, "-o", "pool_reserve=0") as fds:
