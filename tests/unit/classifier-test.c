@@ -338,6 +338,74 @@ static void what_a_deleted_file_left_is_data(struct kunit *test)
 	done(d);
 }
 
+/* Is block @at told to be data? */
+static bool is_told(struct kunit *test, struct disk *d, u64 at)
+{
+	u64 sector;
+	u32 sectors;
+
+	work(test, d);
+	while (classifier_claim(&d->c, &sector, &sectors))
+		;
+	return classifier_is_data(&d->c, d->start + at * 8, 8);
+}
+
+static void a_volume_ends_with_its_last_block(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+
+	KUNIT_EXPECT_EQ(test, data(test, d, BLOCKS - 1), REASON_UNDECIDED);
+	KUNIT_EXPECT_EQ(test, data(test, d, BLOCKS), REASON_NO_VOLUME);
+	/* An extent that reaches over the end is none. */
+	memset(block, 0, BLOCK);
+	inode(0, 0x81a4, 2 * BLOCK, 0, BLOCKS - 1, 2);
+	put_block(test, d, TABLE);
+	KUNIT_EXPECT_FALSE(test, is_told(test, d, BLOCKS - 1));
+	inode(0, 0x81a4, BLOCK, 0, BLOCKS - 1, 1);
+	put_block(test, d, TABLE);
+	KUNIT_EXPECT_TRUE(test, is_told(test, d, BLOCKS - 1));
+	KUNIT_EXPECT_FALSE(test, is_told(test, d, BLOCKS));
+	/* A bitmap has bits for more blocks than there are. */
+	data(test, d, BLOCKS - 1);
+	KUNIT_EXPECT_FALSE(test, is_told(test, d, BLOCKS - 1));
+	memset(block, 0, BLOCK);
+	put_block(test, d, 10);
+	KUNIT_EXPECT_TRUE(test, is_told(test, d, BLOCKS - 1));
+	KUNIT_EXPECT_FALSE(test, is_told(test, d, BLOCKS));
+	done(d);
+}
+
+/* A volume becomes shorter while its blocks wait, and another one is made in what it left. */
+static void what_a_shorter_volume_left_is_the_next_ones(struct kunit *test)
+{
+	struct disk *d = make_plain(test, 0x40, 0);
+	u64 start = d->start;
+
+	data(test, d, 500);
+	data(test, d, 501);
+	data(test, d, 502);
+	memset(block, 0, BLOCK);
+	d->lazy = true;
+	put_block(test, d, 10);
+	super(1, 0, 0, 0);
+	le32_at(1024 + 0x04, 501);
+	le32_at(1024 + 0x60, 0x40);
+	put_block(test, d, 0);
+	d->start = start + 501 * 8;
+	super(2, 0, 0, 0);
+	le32_at(1024 + 0x04, BLOCKS - 501);
+	le32_at(1024 + 0x60, 0x40);
+	put_block(test, d, 0);
+	KUNIT_EXPECT_EQ(test, d->c.volumes.nr, 2);
+	data(test, d, 1);
+	d->start = start;
+	d->lazy = false;
+	KUNIT_EXPECT_TRUE(test, is_told(test, d, 500));
+	KUNIT_EXPECT_FALSE(test, is_told(test, d, 501));
+	KUNIT_EXPECT_FALSE(test, is_told(test, d, 502));
+	done(d);
+}
+
 static void indirect_blocks_are_followed(struct kunit *test)
 {
 	struct disk *d = make_plain(test, 0x2, 0);
@@ -614,6 +682,8 @@ static struct kunit_case classifier_cases[] = {
 	KUNIT_CASE(inodes_tell_what_no_journal_tells),
 	KUNIT_CASE(what_is_written_after_it_was_told_is_not_data),
 	KUNIT_CASE(what_a_deleted_file_left_is_data),
+	KUNIT_CASE(a_volume_ends_with_its_last_block),
+	KUNIT_CASE(what_a_shorter_volume_left_is_the_next_ones),
 	KUNIT_CASE(indirect_blocks_are_followed),
 	KUNIT_CASE(where_metadata_has_no_form_all_is_kept_without_a_journal),
 	KUNIT_CASE(with_verity_an_inode_counts_once_the_journal_has_gone_on),
