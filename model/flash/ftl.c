@@ -239,6 +239,10 @@ static u32 gc_choose_of_some(struct ftl *ftl)
 	return best;
 }
 
+/*
+ * In one hold of the caller's lock: a profile has 16,384 blocks at most (MAX_UNITS of
+ * profile-check.c), which take 20 to 35 us.
+ */
 static u32 gc_choose_of_all(const struct ftl *ftl)
 {
 	u64 least = 0;
