@@ -184,7 +184,12 @@ def file_system_lives(fs: str, classify: str) -> None:
 
 @case
 def ext4_lives_with_several_cpus() -> None:
+    """In auto, where page owners and the classifier speak."""
     file_system_lives("ext4", "auto")
+
+
+@case(seldom=True)
+def ext4_lives_with_several_cpus_in_implicit() -> None:
     file_system_lives("ext4", "implicit")
 
 
