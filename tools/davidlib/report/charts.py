@@ -166,7 +166,9 @@ def legend(names: Sequence[str], kind: str = "line") -> alt.Legend | None:
     if len(names) < 2 and kind == "line":
         return None
     wide = 7 * max(map(len, names)) + 40
-    return alt.Legend(title=None, orient="bottom", direction="horizontal", columns=max(1, FILE // wide))
+    # Who looks at the file may have a wider font than it was made with.
+    return alt.Legend(title=None, orient="bottom", direction="horizontal", columns=max(1, FILE // wide),
+                      columnPadding=30)
 
 
 def _range(names: Sequence[str], of: Sequence[Any]) -> alt.Scale:
