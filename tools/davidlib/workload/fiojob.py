@@ -167,6 +167,9 @@ def unknown(params: dict[str, Any]) -> dict[str, str]:
     """Metrics that cannot be told of a job, and why not. Empty: all are known."""
     found: dict[str, str] = {}
     for _, options in sections(params["job"]):
+        kind = options.get("rw", "read")
+        if "trim" in kind:
+            found["megabytes"] = f"rw={kind}: what is trimmed is no byte read or written; operations count it"
         if not _writes(options):
             continue
         if sync := _on(options, SYNCS):
@@ -294,7 +297,7 @@ def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[st
     """Of what fio told at its end, and the times that it logged."""
     record, syncs = Record(), [job["sync"]["lat_ns"] for job in said["jobs"]]
     count, ns = sum(one["N"] for one in syncs), round(sum(one["N"] * one["mean"] for one in syncs))
-    missing = unknown(params)
+    missing = unknown(params).keys() & {"mean", "p99"}
     if not times:
         raise WorkFailed("fio logged no request: its job reads and writes nothing")
     _compare(said["jobs"], times)
