@@ -99,9 +99,9 @@ def _check(path: Path, kind: str, trace: tracefile.TraceFile, calls: Calls, head
     account = trace.account
     if not trace.calls():
         said = "; ".join(account.as_text(str(path), Taken(0)))
-        known = recognise.what_it_is(path)
+        known = recognise.what_text_it_is(path, head, attempts(calls))
         other = recognise.other_than(kind, attempts(calls), list(enumerate(head, 1)))
-        known = f"; it looks like {other[0]}'s" if other else f"; it is {known}" if known else ""
+        known = f"; it looks like {other[0]}'s" if other else f"; {known}" if known else ""
         raise UserError(f"trace import: there is no call of {kind} in it: {said}{known}")
     timed = kind in formats.TIMED or (kind == "strace" and has_clock(head))
     taken = trace.calls() - account.made_up

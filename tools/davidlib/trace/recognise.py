@@ -13,6 +13,7 @@ from pathlib import Path
 from ..losses import LIMIT
 from ..util import UserError
 from .account import NOT_UNDERSTOOD, Account, Kind
+from .otherforms import first_line, other_tool, rewritten
 
 LINES = 2000  # that are looked at
 NEAR = 3  # formats whose form the text has, that are named
@@ -88,9 +89,27 @@ def what_it_is(path: Path) -> str:
     return "not a text" if b"\0" in head else ""
 
 
-def no_format(path: Path, attempts: Iterable[str], command: str, near: list[str]) -> UserError:
+def _other_signs(head: list[str], attempts: Mapping[str, Attempt]) -> str:
+    """Which format it would be with other signs between its values; nothing: none."""
+    for wrong, command, lines in rewritten(head):
+        fits, _ = _fits(attempts, lines)
+        for name, fit in fits.items():
+            if 2 * fit.unparsed <= len(lines) and len(fits) == 1:
+                return f"as {name}, line {min(fit.taken)}: {wrong}: `{command}` mends that"
+    return ""
+
+
+def what_text_it_is(path: Path, head: list[str], attempts: Mapping[str, Attempt]) -> str:
+    """Of a file that no importer reads; nothing, where it is not known."""
     what = what_it_is(path)
-    said = f"; it is {what}" if what else "".join(f"; {said}" for said in near[:NEAR])
+    return f"it is {what}" if what else other_tool(head) or _other_signs(head, attempts)
+
+
+def no_format(
+    path: Path, head: list[str], attempts: Mapping[str, Attempt], command: str, near: list[str]
+) -> UserError:
+    what = what_text_it_is(path, head, attempts) or "; ".join(near[:NEAR]) or first_line(head)
+    said = f"; {what}" if what else ""
     return UserError(f"{command}{path} has none of the formats {', '.join(sorted(attempts))}{said}")
 
 
@@ -98,14 +117,14 @@ def format_of(path: Path, head: list[str], attempts: Mapping[str, Attempt], comm
     """The one format whose importer understands the text's beginning. COMMAND: what errors begin with."""
     fits, near = _fits(attempts, head)
     if not fits:
-        raise no_format(path, attempts, command, near)
+        raise no_format(path, head, attempts, command, near)
     least = min(fit.unparsed for fit in fits.values())
     best = [name for name, fit in fits.items() if fit.unparsed == least]
     for name, fit in fits.items():
         if name != best[0] and not fit.taken & fits[best[0]].taken:
             raise mixed(f"{command}{path}", best[0], name, min(fit.taken))
     if 2 * least > len(head):
-        raise no_format(path, attempts, command, near)  # a line or two that look like one are none
+        raise no_format(path, head, attempts, command, near)  # a line or two that look like one are none
     if len(best) > 1:
         raise UserError(f"{command}{path} may be of {' or '.join(sorted(best))}: say which")
     return best[0]
