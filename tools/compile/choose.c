@@ -798,6 +798,11 @@ static void choose_other(struct compiler *c)
 		if (!mapped_call(c))
 			choose_none(c, BECAUSE_ORDER);
 		break;
+	case SYS_getcwd: /* the kernel knows these without a disk */
+	case SYS_setpgid:
+	case SYS_setsid:
+		choose_none(c, BECAUSE_ORDER);
+		break;
 	case SYS_flock:
 		choose_none(c, BECAUSE_ORDER);
 		use_file(c, ACCESS_WRITE);
