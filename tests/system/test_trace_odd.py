@@ -130,6 +130,19 @@ def test_a_descriptor_stands_where_it_stood_at_the_start(tmp_path: Path) -> None
     assert (again / "out").stat().st_size == 159 and run["same"] == run["made"]
 
 
+def test_a_link_that_leads_nowhere_from_another_root_is_still_there(oddcalls: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "r").mkdir(parents=True)
+    (work / "r/way").symlink_to(work / "file")
+    (work / "file").write_bytes(bytes(600))
+    database, _ = traced(tmp_path, oddcalls, "lost")
+    found = database.execute("SELECT result FROM call WHERE path LIKE '%way' AND name = 'openat'").fetchall()
+    assert found[0] == (-2,) and found[1][0] > 0
+    again, run = replayed(tmp_path, work)
+    assert (run["same"], run["compared"]) == (run["made"], run["made"])
+    assert (again / "r/way").stat().st_size == 600 and (again / "r/after").stat().st_size == 10
+
+
 def test_a_link_to_a_file_of_the_kernel_s_is_no_file_of_a_disk(oddcalls: Path, tmp_path: Path) -> None:
     """As /etc/mtab is one to /proc/self/mounts; and its name is what it was."""
     traced(tmp_path, oddcalls, "append")

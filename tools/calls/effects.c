@@ -1341,8 +1341,7 @@ static void effect_of_mounts(struct world *w, struct about *a)
 	case SYS_setns:
 		if (arg(a, 1) && !(arg(a, 1) & CLONE_NEWNS))
 			break;
-		world_unshare(a->thread, CLONE_NEWNS);
-		mounts_of(a)->unknown = true;
+		world_leave_mounts(w, a->thread);
 		break;
 	}
 }

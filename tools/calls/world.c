@@ -553,6 +553,20 @@ void world_unshare(struct thread *thread, u64 flags)
 		own_mounts(thread->place);
 }
 
+void world_leave_mounts(struct world *w, struct thread *thread)
+{
+	struct place *place;
+
+	world_unshare(thread, CLONE_NEWNS);
+	place = thread->place;
+	mounts_put(place->mounts);
+	place->mounts = mounts_new(names_new_tree(&w->names, NULL));
+	place->mounts->root.mount = w->mount_count++;
+	place->mounts->apart = true;
+	place->root = place->mounts->root;
+	place->cwd = place->root;
+}
+
 struct session *world_session(struct world *w, struct ofd *ofd, struct process *process)
 {
 	struct session *session = ofd->sessions;

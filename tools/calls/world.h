@@ -273,6 +273,9 @@ struct ofd *world_receive(struct world *w, struct thread *thread,
 /* The root of a process's mounts is another: so it is for all that had the former one. */
 void world_pivot(struct world *w, struct mounts *mounts, struct spot to, struct spot old);
 
+/* It has other mounts now, of which nothing is known: all names from its root on are theirs. */
+void world_leave_mounts(struct world *w, struct thread *thread);
+
 /* unshare(): a copy of the descriptors, of the working directory, or of the mounts, of its own. */
 void world_unshare(struct thread *thread, u64 flags);
 struct session *world_session(struct world *w, struct ofd *ofd, struct process *process);

@@ -22,6 +22,19 @@ enum wl_reason elsewhere_reason(const struct compiler *c)
 	return choose_nr(c) == SYS_move_mount ? BECAUSE_ELSEWHERE : BECAUSE_ORDER;
 }
 
+/*
+ * Not found, though it is there: a symbolic link that nobody has read, and that leads elsewhere by
+ * the process's root.
+ */
+static bool is_lost(struct compiler *c)
+{
+	const struct making *g = &c->making;
+	const struct named *last = g->second.given ? &g->second : &g->first;
+
+	return g->result == -ENOENT && last->given && last->aside && last->node->file &&
+	       !tree_unknown(&c->tree, last->node);
+}
+
 bool elsewhere_hides(struct compiler *c)
 {
 	struct making *g = &c->making;
@@ -30,7 +43,7 @@ bool elsewhere_hides(struct compiler *c)
 	if (!g->first.given && !g->second.given)
 		return false;
 	if (!unknown && g->call->effect != DOES_MOUNT && !is_elsewhere(&g->first) &&
-	    !is_elsewhere(&g->second))
+	    !is_elsewhere(&g->second) && !is_lost(c))
 		return false;
 	if (unknown)
 		source_hide_names(c->source);

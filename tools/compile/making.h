@@ -15,6 +15,7 @@
 struct named { /* a path of a call */
 	bool given;
 	bool kernel; /* below /proc, /sys or /dev */
+	bool aside; /* by a root or mounts that the replay does not have */
 	struct node *node; /* what it led to before the call */
 	struct node *dir; /* where that name was */
 	u64 key; /* of the name, as a resource */

@@ -111,9 +111,10 @@ void path_find(struct compiler *c, struct named *named, char letter)
 	use_way(&c->uses, start);
 	named->node = visit(&walk, start, path, effect_follows(a, letter));
 	named->kernel = path_is_kernels(named->node) || effect_kernels(&c->world, a);
-	/* The replay has one root and no mounts: there a name may lead elsewhere. */
-	if ((walk.view.root.node->parent || walk.view.mount != MOUNT_FIRST || walk.view.crossed) &&
-	    names_path(named->node, named->text, sizeof(named->text)))
+	named->aside = walk.view.root.node->parent || walk.view.root.mount != MOUNT_FIRST ||
+		       walk.view.mount != MOUNT_FIRST || walk.view.crossed;
+	/* There a name as it was said may lead elsewhere. */
+	if (named->aside && names_path(named->node, named->text, sizeof(named->text)))
 		return;
 	if (start->parent)
 		used = names_path(start, named->text, sizeof(named->text) - 1);

@@ -11,12 +11,14 @@
  *   handle	a file that is opened by its handle; ends with 77 if that is not allowed
  *   uring	vectors that io_uring reads and writes; 77 if there is none
  *   root	names of a process that has another root (chroot); 77 if that is not allowed
+ *   lost	r/way, a link that was there before, leads nowhere from the root r; 77 as above
  *   mounts	names of a process with mounts of its own; 77 if that is not allowed
  *   pivot	names of one whose root is another mount (pivot_root); 77 if that is not allowed
  *   resolve	what openat2 is told of the way that a path takes
  *   refused	calls that fail by what a replay does not have: bad memory, limits, a busy program
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <linux/openat2.h>
@@ -249,6 +251,23 @@ static void root(void)
 	need(!rename("r/up", "r/d/up"), "rename");
 }
 
+/* The link is found, is not found by who has another root, and is found again. */
+static void lost(void)
+{
+	struct stat st;
+
+	need(!stat("r/way", &st) && st.st_size == 600, "way");
+	if (!fork()) {
+		if (chroot("r") || chdir("/"))
+			exit(NOT_HERE);
+		need(open("/way", O_RDONLY) < 0 && errno == ENOENT, "lost");
+		make("after", 0, 10);
+		exit(0);
+	}
+	await();
+	need(open("r/way", O_RDWR | O_APPEND) >= 0, "found again");
+}
+
 static void own_mounts(void)
 {
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
@@ -446,7 +465,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = { { "append", append }, { "same", same }, { "socket", sockets }, { "own", own },
 		      { "deep", deep },	    { "handle", handle }, { "uring", uring },
-		      { "root", root },	    { "mounts", mounts },
+		      { "root", root },	    { "lost", lost },   { "mounts", mounts },
 		      { "pivot", pivot },   { "resolve", resolve }, { "refused", refused },
 		      { "wait", wait_for_end } };
 	unsigned int i;
