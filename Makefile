@@ -303,6 +303,10 @@ powercut: setup ## power cuts at thousands of places, hours; then bugs planted t
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'poolcuts.*' 'fullmirror.*'
 	DAVID_PLANT=1 DAVID_SCALE=full $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py --planted
 
+ZONE_SEEDS ?= 200-203
+zone-cuts: setup ## power cuts of btrfs on zones, 50 of each life: ZONE_SEEDS=200-203, a life each, 1 to 3 minutes
+	$(DAVID) lab run --kind uml --memory 1500M --timeout 7200 -- python3 tests/system/zonecuts.py --seeds $(ZONE_SEEDS)
+
 check-debug: setup sim ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest \
 		$(patsubst %,tests/system/test_%.py,device filesystems trials selfid)
@@ -400,7 +404,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
-.PHONY: attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: zone-cuts attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif
