@@ -129,9 +129,9 @@ static void fast_depth(struct job *job, const struct profile *profile)
 }
 
 /*
- * What does not fill a band of a shingled drive goes to the media cache, on the outermost tracks, and
- * home much later. Who writes there anyway finds both equally fast; from elsewhere the cache is faster,
- * until it is full.
+ * What does not fill a band of a shingled drive goes to the media cache, on the outermost tracks,
+ * and home much later. Who writes there anyway finds both equally fast. From elsewhere the cache is
+ * faster, until it is full.
  */
 static void beside_media_cache(struct job_part *part, const struct profile *profile)
 {
@@ -496,7 +496,7 @@ static const char *fit_idle(struct job *job, const struct profile *profile)
 
 	if (!idle_time(profile))
 		return "no idle time stated";
-	/* From the media cache to a band and back it is by chance how far the platters have turned. */
+	/* From the media cache to a band and back it is chance how far the platters turn. */
 	if (profile->media_cache && part->order == JOB_BACKWARD)
 		return backwards;
 	part->writes = 100;
