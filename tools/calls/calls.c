@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "calls.h"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+
 static const struct call calls[] = {
 #define CALL(nr, name, class, effect, args, fds, replay)               \
 	[nr] = { #name, CALL_##class,  DOES_##effect,  args, #effect, \
@@ -51,6 +54,11 @@ int call_arg(const struct call *call, char letter)
 	const char *at = letter ? strchr(call->args, letter) : NULL;
 
 	return at ? at - call->args : -1;
+}
+
+bool call_removes_directory(const struct call *call, u32 nr, const u64 *args)
+{
+	return call->effect == DOES_RMDIR || (nr == SYS_unlinkat && args[2] & AT_REMOVEDIR);
 }
 
 bool call_wants_name(const struct call *call)

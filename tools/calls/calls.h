@@ -143,6 +143,9 @@ int call_arg(const struct call *call, char letter);
 /* Does it act on what its one name names? Then ENOENT says that the name is not there. */
 bool call_wants_name(const struct call *call);
 
+/* rmdir(), or unlinkat() that does the same. */
+bool call_removes_directory(const struct call *call, u32 nr, const u64 *args);
+
 /* Are the descriptors that it has made closed at exec? Not of a call with a struct or a command. */
 bool call_closes_at_exec(const struct call *call, const u64 *args);
 

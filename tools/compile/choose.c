@@ -613,8 +613,9 @@ static void choose_name(struct compiler *c)
 	case DOES_UNLINK:
 		use_file(c, ACCESS_WRITE);
 		on_path(c,
-			choose_nr(c) == SYS_unlinkat && choose_arg(c, 2) & AT_REMOVEDIR ? WL_RMDIR :
-										   WL_UNLINK,
+			call_removes_directory(g->call, choose_nr(c), g->item->record->args) ?
+				WL_RMDIR :
+				WL_UNLINK,
 			&g->first);
 		break;
 	case DOES_RMDIR:

@@ -381,6 +381,25 @@ u32 path_file_number(const struct tracefile_attr *attr)
 	return (u32)number ?: 1;
 }
 
+static bool removes_directory(const struct making *g)
+{
+	const struct tracefile_record *r = g->item->record;
+
+	return call_removes_directory(g->call, r->nr, r->args);
+}
+
+/* A directory that the call wants to be empty, as a rename does of one that it replaces. */
+static const struct node *must_be_empty(const struct making *g)
+{
+	const struct node *node = g->second.node;
+
+	if (removes_directory(g))
+		return g->first.given ? g->first.node : NULL;
+	if (g->call->effect != DOES_RENAME || !g->second.given)
+		return NULL;
+	return g->result == -ENOTEMPTY || (node->file && S_ISDIR(node->file->mode)) ? node : NULL;
+}
+
 /* The name that the call has found was there before the trace, if no call has made it. */
 static void name_found(struct compiler *c, const struct named *named, bool with_file)
 {
@@ -396,7 +415,7 @@ static void name_found(struct compiler *c, const struct named *named, bool with_
 		return;
 	}
 	if (g->call->effect == DOES_CHDIR || g->call->effect == DOES_CHROOT ||
-	    g->call->effect == DOES_RMDIR)
+	    removes_directory(g))
 		f.mode = S_IFDIR | 0755;
 	if (with_file && source_file(c->source, g->item->file, &attr, &size)) {
 		f.file = path_file_number(&attr);
@@ -433,7 +452,7 @@ static void found_no_directory(struct compiler *c, struct node *node, const stru
 {
 	const struct making *g = &c->making;
 	bool itself = g->call->effect == DOES_CHDIR || g->call->effect == DOES_CHROOT ||
-		      g->call->effect == DOES_RMDIR ||
+		      removes_directory(g) ||
 		      (g->call->effect == DOES_OPEN &&
 		       g->item->record->args[call_arg(g->call, 'o')] & O_DIRECTORY);
 
@@ -480,8 +499,10 @@ void path_use_names(struct compiler *c)
 	struct tree_found dir = { .mode = S_IFDIR | 0755 };
 	struct making *g = &c->making;
 
-	if (g->call->effect == DOES_RMDIR && g->first.given)
-		uses_add(&c->uses, USE_DIR, ACCESS_WRITE, (uintptr_t)g->first.node);
+	const struct node *empty = must_be_empty(g);
+
+	if (empty)
+		uses_add(&c->uses, USE_DIR, ACCESS_WRITE, (uintptr_t)empty);
 	if (g->result < 0) {
 		failed(c);
 		return;

@@ -17,6 +17,7 @@ from davidlib.trace import program, tracefile
 STEP = 100_000
 THREAD = 0x10F00  # CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD
 NEW, EXCL, TRUNC, APPEND = os.O_CREAT, os.O_CREAT | os.O_EXCL, os.O_CREAT | os.O_TRUNC, os.O_APPEND
+REMOVEDIR = 0x200  # AT_REMOVEDIR
 RW, DIRECTORY, TMPFILE = os.O_RDWR, os.O_DIRECTORY, 0o20200000
 HERE = (1 << 64) - 100  # AT_FDCWD
 FILE, DIR, LINK = stat.S_IFREG | 0o644, stat.S_IFDIR | 0o755, stat.S_IFLNK | 0o777
@@ -57,7 +58,7 @@ class Trace:
         blobs += [(kind, path.encode()) for kind, path in zip(kinds, paths, strict=False)]
         if ino:
             attr = struct.pack("<QQQQQII", 1, ino, size, 0, 0, mode, links)
-            before = name in ("unlink", "rmdir", "close")
+            before = name in ("unlink", "unlinkat", "rmdir", "close")
             blobs.append((tracefile.ATTR_BEFORE if before else tracefile.ATTR, attr))
         times = [STEP + int(time * STEP) for time in (start, end)]
         self._file.call(tid, self._nr[name], *times, result, args, flags, blobs)
@@ -364,6 +365,28 @@ def a_directory_is_emptied_and_removed(t: Trace) -> None:
     t.name(at(3, 4, 5), "rmdir", -39, "n")
     t.name(at(2, 6, 7), "unlink", 0, "n/f", ino=9)
     t.name(at(3, 8, 9), "rmdir", 0, "n", ino=8, mode=DIR)
+
+
+@case
+def a_directory_is_emptied_and_removed_by_unlinkat(t: Trace) -> None:
+    """As rm -r does: the one call is of names and of directories."""
+    two(t)
+    t.name(at(2, 1, 2), "mkdir", 0, "n", ino=8, mode=DIR)
+    t.open(at(2, 2, 3), 3, "n/f", EXCL, ino=9)
+    t.call(at(3, 4, 5), "unlinkat", -39, HERE, 0, REMOVEDIR, paths=("n",))
+    t.call(at(2, 6, 7), "unlinkat", 0, HERE, 0, 0, paths=("n/f",), ino=9)
+    t.call(at(3, 8, 9), "unlinkat", 0, HERE, 0, REMOVEDIR, paths=("n",), ino=8, mode=DIR)
+
+
+@case
+def a_directory_is_emptied_and_replaced(t: Trace) -> None:
+    two(t)
+    t.name(at(2, 1, 2), "mkdir", 0, "n", ino=8, mode=DIR)
+    t.name(at(3, 1, 2), "mkdir", 0, "m", ino=10, mode=DIR)
+    t.open(at(2, 2, 3), 3, "n/f", EXCL, ino=9)
+    t.name(at(3, 4, 5), "rename", -39, "m", "n")
+    t.name(at(2, 6, 7), "unlink", 0, "n/f", ino=9)
+    t.name(at(3, 8, 9), "rename", 0, "m", "n", ino=10, mode=DIR)
 
 
 @case
