@@ -219,6 +219,18 @@ def test_what_has_kept_a_directory_from_being_removed_was_there(case: str, tmp_p
     assert found == order
 
 
+def test_a_directory_that_cannot_be_listed_has_been_removed_before(tmp_path: Path) -> None:
+    """By its descriptor: the list ends before the removal returns."""
+    trace = Trace()
+    trace.thread(2)
+    trace.open(at(2, 1, 2), 3, "d", os.O_DIRECTORY, ino=7, mode=DIR)
+    trace.call(at(2, 4, 5), "getdents64", -errno.ENOENT, 3)
+    trace.name(at(1, 3, 6), "rmdir", 0, "d", ino=7, mode=DIR)
+    trace.finish(tmp_path / "t.db")
+    found = sqlite3.connect(tmp_path / "t.db").execute("SELECT name FROM call ORDER BY id").fetchall()
+    assert [name for (name,) in found] == ["openat", "rmdir", "getdents64"]
+
+
 def test_what_a_look_has_seen_of_a_call_under_way_counts_once(tmp_path: Path) -> None:
     """A close finds a half of what another appends; an open finds all of it, a removal another removal. A
     stat has looked before what ended while it was under way.

@@ -178,7 +178,7 @@ void finish_call(struct finisher *f, const struct tracefile_record *r)
 		effect_of(w, &a);
 		path = a.path ? db_text(&f->db, a.path, a.path_length) : 0;
 		path2 = a.path2 ? db_text(&f->db, a.path2, a.path2_length) : 0;
-		if (a.name || a.name2)
+		if (a.name || a.name2 || (a.ofd && r->result == (u64)-ENOENT))
 			note_overlap(f, &a);
 	}
 	write_event(f, &a, path, path2);

@@ -96,12 +96,14 @@ struct seen { /* the call that is looked at */
 	const char *name2;
 };
 
+/* -2 is ENOENT: of a descriptor it says that its directory has been removed. */
 static const char rows_sql[] =
 	"SELECT e.id, start, duration, result, nr, e.flags, p.text, q.text, o.flags, e.file,"
-	" a0, a1, a2, a4 FROM event e LEFT JOIN text p ON p.id = e.name LEFT JOIN text q"
+	" a0, a1, a2, a4 FROM event e LEFT JOIN ofd d ON d.id = e.ofd AND e.result = -2"
+	" LEFT JOIN text p ON p.id = coalesce(e.name, d.name) LEFT JOIN text q"
 	" ON q.id = e.name2 LEFT JOIN ofd o ON o.id = e.ofd AND o.event = e.id"
 	" WHERE e.id > 0 AND duration IS NOT NULL AND result IS NOT NULL"
-	" AND (e.name IS NOT NULL OR e.name2 IS NOT NULL) ORDER BY e.id";
+	" AND (p.id IS NOT NULL OR q.id IS NOT NULL) ORDER BY e.id";
 
 static void read_row(struct seen *s, sqlite3_stmt *q)
 {
@@ -392,7 +394,7 @@ static void claim_failed(struct finder *f, const struct seen *s)
 		claim_no_directory(f, s, s->name);
 		return;
 	}
-	if (call_wants_name(s->call))
+	if (call_wants_name(s->call) || s->call->effect == DOES_FDESC)
 		claim_name(f, s, s->name, STATE_ABSENT, STATE_ANY);
 }
 
