@@ -156,7 +156,7 @@ def _line(figures: dict[str, Any]) -> str:
     if seconds[1]:
         told += f", a ratio of {seconds[0] / seconds[1]:.3g}"
     if figures["timing"] == "afap" and "idle" in figures:
-        told += f"; for {figures['idle'] / 1e9:.6f} s of these no thread ran"
+        told += f"; for {figures['idle'] / 1e9:.6f} s of these, {figures['idle-times']} times, no thread ran"
     return told
 
 
