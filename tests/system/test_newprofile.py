@@ -215,6 +215,32 @@ def test_a_disk_of_denser_tracks_reads_as_long_ahead(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_a_shingled_drives_cache_has_room_for_two_bands(tmp_path: Path) -> None:
+    """A fifth of 128 MiB has not: the model refused it, and named a file that nobody had given."""
+    out = tmp_path / "mine.profile"
+    run = new(out, "--class", "smr", "--capacity", "5TB", "--rpm", "5526", "--read-rate", "140MB/s",
+              "--cache", "128MiB")
+    assert run.returncode == 0, run.stdout + run.stderr
+    text = out.read_text()
+    assert number(text, "write_buffer") == 2 * number(text, "band") == 2 * 61440
+    words = ("--class", "smr", "--capacity", "5TB", "--read-rate", "140MB/s", "--cache", "32MiB")
+    assert "less than a segment of the class" in refused(out.with_name("x"), *words)
+
+
+def test_a_stream_is_written_as_fast_as_it_is_read_with_a_small_cache_and_long_tracks(tmp_path: Path) -> None:
+    """A WD10JPVX, by its sheet, from memory: a fifth of 8 MiB is a track. It wrote 76 MB/s, and read 143."""
+    out = tmp_path / "mine.profile"
+    run = new(out, "--class", "mobile", "--capacity", "1TB", "--rpm", "5400", "--interface", "sata-6",
+              "--read-rate", "144MB/s", "--cache", "8MiB")
+    assert run.returncode == 0, run.stdout + run.stderr
+    read, write = (bench(out, f"{way} size=64K count=4096")["all"]["mb_s"] for way in ("read", "write"))
+    assert write == pytest.approx(read, rel=0.02)
+    text = out.read_text()
+    assert number(text, "segments") * number(text, "segment_sectors") + number(text, "write_buffer") <= 16384
+    lost = bench(out, "write size=64K count=4096", "write_buffer=1638KiB")["all"]["mb_s"]
+    assert lost < 0.6 * read  # what it was
+
+
 def test_a_disks_sheet_comes_back_from_the_model(tmp_path: Path) -> None:
     out = tmp_path / "mine.profile"
     run = new(out, *DISK, "--read-rate", "180MB/s", "--inner-rate", "85MB/s", "--seek", "9ms",

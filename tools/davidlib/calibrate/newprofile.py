@@ -34,6 +34,7 @@ WAYS = ("read", "write")
 # controller of ten million commands a second.
 FASTEST_READ, FASTEST_PROGRAM, FASTEST_COMMAND = 3000, 50_000, 100  # ns
 LEAST_SPARE = 0.015  # of the capacity
+TRACKS = 2  # that a write buffer has room for, at least
 
 
 @dataclass
@@ -219,9 +220,27 @@ def read_further(draft: Draft, base: Draft) -> Draft:
     return new
 
 
+def room_for_tracks(draft: Draft) -> Draft:
+    """With a write buffer for a track, and what comes meanwhile: with less a stream loses revolutions.
+
+    Room in it comes back by the track. A fifth of a small cache is less than that on today's tracks.
+    """
+    least = TRACKS * int(next(line.value for line in draft.lines if line.name == "zone").split(",")[2])
+    had, segment = (_sectors(value(draft, name)) for name in ("write_buffer", "segment_sectors"))
+    if not had or had >= least or value(draft, "write_cache") != "back":
+        return draft
+    new = draft.copy()
+    buffer = math.ceil(least / 8) * 8
+    new.set("write_buffer", f"{buffer} sectors", "fitted", f"{TRACKS} of the outermost tracks, for a stream")
+    taken = math.ceil((buffer - had) / max(segment, 1))
+    new.set("segments", max(int(value(draft, "segments")) - taken, 1), "fitted", "the rest of the cache")
+    return new
+
+
 def fit_disk(model: Model, draft: Draft, sheet: Sheet, figures: dict[str, Figure]) -> Draft:
     base = draft
     draft = read_further(_fit_rates(model, skewed(_fit_seeks(model, draft, sheet)), figures), base)
+    draft = room_for_tracks(draft)
     jobs = [figure.job for figure in figures.values() if figure.job.random]
     for knob in fitdisk.KNOBS:
         chosen = knob.choose(jobs)
@@ -291,9 +310,12 @@ def given(draft: Draft, args: argparse.Namespace, sheet: Sheet) -> Draft:
             new.set(name, sector, SHEET, f"{args.interface}, its wire's rate")
     if args.cache:
         sectors = parse_size(args.cache) // 512
-        buffer = sectors // 5 // 8 * 8
+        # A shingled drive that manages its bands gathers one while it writes another.
+        bands = 2 * _sectors(value(new, "band")) if _sectors(value(new, "media_cache")) else 0
+        buffer = max(sectors // 5 // 8 * 8, bands)
         segment = _sectors(value(new, "segment_sectors"))
-        new.set("write_buffer", f"{buffer} sectors", SHEET, "a fifth of the cache")
+        new.set("write_buffer", f"{buffer} sectors", SHEET,
+                "two bands" if buffer == bands else "a fifth of the cache")
         if not segment or (sectors - buffer) // segment < 1:
             raise UserError(f"--cache {args.cache}: less than a segment of the class, {segment * 512} bytes")
         new.set("segments", (sectors - buffer) // segment, SHEET, "the rest of the cache")
