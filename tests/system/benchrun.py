@@ -189,10 +189,11 @@ def placed(name: str) -> dict[str, object]:
     known_measure = testbed.measure
 
     def measure(run: dict, top: str, disk: target.Target, *rest: object) -> dict:
-        # While it is mounted, its place is what it was.
-        journals.append(None if more else secondplaces.journal_of(system, disk.path))
         devices.append(dm.minor(disk.disks[0]))
-        return known_measure(run, top, disk, *rest)
+        result = known_measure(run, top, disk, *rest)
+        # Not before: what it reads would be in memory.
+        journals.append(None if more else secondplaces.journal_of(system, disk.path))
+        return result
 
     testbed.measure = measure
     result, requests, start = secondplaces.told(lambda: testbed.phases(run))

@@ -75,8 +75,8 @@ def _why(runs: list[dict[str, Any]], metric: str) -> str:
             "factor of what is sent, and by the most time; nothing of which the seeds leave it open. "
             "Metadata: of the blocks that were written, those that are no content of files; what a journal "
             "wrote is among them. Moved: by collection, of the pages of flash that were written. To the "
-            "journal: writes to where ext3, ext4 and xfs have theirs; btrfs and f2fs have none with a place"
-            " of its own, and on an array it is not known. Going on, and jumps: of requests in the order in"
+            "journal: writes to where ext3, ext4 and xfs have theirs; of others, and on an array, it is not"
+            " known. Going on, and jumps: of requests in the order in"
             " which they come to the disk, each beside the one before; neither the host's scheduler nor the"
             " drive has "
             f"reordered them yet. {escape(why.untold(runs))}</p>")
