@@ -21,6 +21,7 @@ from davidlib.util import UserError
 TREE = Path(__file__).resolve().parents[2]
 SMALL = "hitachi-hds728080pla380"
 BUSY = "toshiba-p300-3tb"
+SELDOM = pytest.mark.seldom
 
 
 def david(*words: object) -> subprocess.CompletedProcess:
@@ -106,9 +107,12 @@ def test_what_the_cache_is_given_is_found(option: str, figure: str, value: int) 
 
 
 @pytest.mark.parametrize(("options", "name", "value"), [
-    ("ncq_unseen=3", "ncq_unseen", "3"), ("ncq_unseen=0", "ncq_unseen", "0"),
-    ("ncq_depth=20,ncq_unseen=2", "ncq_depth", "20"), ("ncq_depth=1", "ncq_depth", "1"),
-    ("ncq_fair=8,ncq_unseen=4", "ncq_fair", "8"), ("ncq_fair=5", "ncq_fair", "5"),
+    ("ncq_unseen=3", "ncq_unseen", "3"),
+    pytest.param("ncq_unseen=0", "ncq_unseen", "0", marks=SELDOM),
+    ("ncq_depth=20,ncq_unseen=2", "ncq_depth", "20"),
+    pytest.param("ncq_depth=1", "ncq_depth", "1", marks=SELDOM),
+    ("ncq_fair=8,ncq_unseen=4", "ncq_fair", "8"),
+    pytest.param("ncq_fair=5", "ncq_fair", "5", marks=SELDOM),
     ("ncq_fair=0", "ncq_fair", "0"),
 ])
 def test_how_a_drive_chooses_is_seen_in_the_order_of_its_answers(options: str, name: str, value: str) -> None:
