@@ -227,6 +227,9 @@ validate: sim ## everyday jobs on every profile against what they should come to
 worth: sim ## writes profiles/evidence/worth.csv anew: what the model makes of each figure of a real drive
 	$(DAVID) profile worth --write
 
+left-out: sim ## makes a profile of each measured drive's data sheet, without the drive, and holds it: made.csv anew
+	tests/bench/left-out --write
+
 goals: sim ## how far the modelled times are from what was asked of them; status 3: one is missed
 	tests/bench/goals
 
@@ -402,7 +405,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
+.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: zone-cuts attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

@@ -113,7 +113,8 @@ def test_an_ssds_sheet_comes_back_from_the_model(tmp_path: Path) -> None:
     assert re.search("command_time = .*data sheet.* 90000 a second", text)
     found = worth.of_text(text)
     assert found.drive_class == "sata-tlc" and found.doubt and found.of("tail").grade == "class"
-    assert found.profile == "mine.sata-tlc" and found.of("tail").factor is None
+    assert found.profile == "mine.sata-tlc" and found.of("tail").factor and found.of("mix").factor is None
+    assert worth.as_text(found) in run.stdout
     assert f"; {classes.spread(classes.find('sata-tlc').drives)['gc_unit']}\n" in text
 
 

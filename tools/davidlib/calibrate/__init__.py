@@ -8,5 +8,6 @@ result.py is the profile with the source of each line, validation.py holds it ag
 fitted to, output.py puts it into a file. Without a disk fromfio.py fits a profile to results of fio, which
 fiojobs.py reads: fiomodel.py says what the model makes of them, knobs.py what a job determines, fitdisk.py
 and fitssd.py which values of a disk and of an SSD these are. newprofile.py, `david profile new`, does the
-same with a data sheet, which sheet.py reads as jobs, and refuses if no drive can be like that.
+same with a data sheet, which sheet.py reads as jobs, and refuses if no drive can be like that. leftout.py
+makes such a profile of each drive that was measured, as if the drive were not known, and holds it.
 """

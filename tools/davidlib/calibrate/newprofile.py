@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from ..command import Commands
-from ..drive import classes, profile
+from ..drive import classes, profile, worth
 from ..sizes import format_time, parse_size
 from ..util import DAVID, NOT_BELIEVABLE, UserError, say
 from . import fitdisk, fitssd, fromfio
@@ -398,9 +398,18 @@ def beyond(draft: Draft, link: str) -> list[str]:
     return said
 
 
-def run(args: argparse.Namespace) -> int:
-    drive_class = classes.find(args.drive_class)
-    name = name_of(args.name, drive_class)
+@dataclass
+class Made:
+    """A profile of a sheet, and what there is to say of it."""
+
+    draft: Draft
+    held: list[Held]
+    said: list[str]
+    wrong: list[str]
+
+
+def make(args: argparse.Namespace, drive_class: classes.DriveClass) -> Made:
+    """UserError: a sheet that no drive can have, or of which nothing can be made."""
     base = fromfio.base(drive_class.base, args.capacity)
     sheet = read_sheet(args, base)
     check(sheet)
@@ -412,11 +421,11 @@ def run(args: argparse.Namespace) -> int:
     if args.capacity:
         draft.set("capacity", value(draft, "capacity"), SHEET, args.capacity)
     say("solving for the data sheet's figures, a minute at most")
-    with new_file(args.out, args.force) as out, Model() as model:
+    with Model() as model:
         fitted = fit_ssd(model, draft, figures, sheet.link) if sheet.ssd else \
             fit_disk(model, draft, sheet, figures)
         draft = named(fitted, draft)
-        draft.set("name", name, "reported", "with its class")
+        draft.set("name", name_of(args.name, drive_class), "reported", "with its class")
         said, wrong = [], []
         if args.from_:
             jobs = fromfio.results(args.from_, None)
@@ -426,15 +435,25 @@ def run(args: argparse.Namespace) -> int:
             wrong += [f"{row.job.kind}: {row.error:+.0f} % off, though it was fitted" for row in beside
                       if row.fitted and abs(row.error) > fromfio.FITTED_LIMIT]
         held = hold(model, draft, sheet, figures)
-        wrong += [*_doubts(held), *beyond(draft, sheet.link)]
-        assumed = sum(line.source.startswith("assumed") for line in draft.lines)
-        said = [*_table(held), *said, f"{assumed} of {len(draft.lines)} lines are assumed, by the class",
-                *(f"NOT TO BE BELIEVED: {line}" for line in wrong)]
+    wrong += [*_doubts(held), *beyond(draft, sheet.link)]
+    return Made(draft, held, said, wrong)
+
+
+def run(args: argparse.Namespace) -> int:
+    drive_class = classes.find(args.drive_class)
+    name_of(args.name, drive_class)  # before a minute's work
+    with new_file(args.out, args.force) as out:
+        made = make(args, drive_class)
+        lines = made.draft.lines
+        assumed = sum(line.source.startswith("assumed") for line in lines)
+        said = [*_table(made.held), *made.said, f"{assumed} of {len(lines)} lines are assumed, by the class",
+                *(f"NOT TO BE BELIEVED: {line}" for line in made.wrong)]
         title = f"{args.name}, from its data sheet by david profile new.\n{classes.MARK}{drive_class.name}"
-        draft.title = "\n".join([title, *said])
-        out.write_text(draft.text())
+        made.draft.title = "\n".join([title, *said])
+        out.write_text(made.draft.text())
     print("\n".join(said))
-    return NOT_BELIEVABLE if wrong else 0
+    print(worth.as_text(worth.of_text(made.draft.text())))
+    return NOT_BELIEVABLE if made.wrong else 0
 
 
 def add_parser(commands: Commands) -> None:

@@ -6,6 +6,7 @@
     also    profiles of the class that are of no real drive: nothing is learnt from them
     base    the drive whose values a new profile takes where nothing better is known: values of one drive go
             together, means of several do not. `why`: for what it was chosen
+    then    the base of the class as it would be without `base`; of another class, if there is no other drive
 
 How far values of its drives are apart is not in the file: spread() reads it from the profiles as they are.
 A profile that `david profile new` made is named DRIVE.CLASS: a disk's table has its name, and no comments.
@@ -18,7 +19,7 @@ import functools
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..nearest import did_you_mean
 from ..util import PROFILES, UserError
@@ -39,6 +40,7 @@ class DriveClass:
     base: str
     why: str
     also: tuple[str, ...] = ()
+    then: str = ""
 
 
 def _load(name: str) -> DriveClass:
@@ -49,9 +51,11 @@ def _load(name: str) -> DriveClass:
         made = DriveClass(name, drives=drives, also=also, **found)
     except (tomllib.TOMLDecodeError, TypeError, KeyError) as error:
         raise UserError(f"{path}: {error}: unknown, missing, or not what it should be") from None
+    if made.then == made.base:
+        raise UserError(f"{path}: then: {made.then} is the base itself")
     if made.base not in drives:
         raise UserError(f"{path}: base: {made.base} is none of its drives")
-    if unknown := sorted({*drives, *also} - set(files.names())):
+    if unknown := sorted({*drives, *also, *filter(None, [made.then])} - set(files.names())):
         raise UserError(f"{path}: drives: there is no profile {unknown[0]}")
     return made
 
@@ -73,6 +77,16 @@ def find(name: str) -> DriveClass:
 def of_profile(name: str) -> DriveClass | None:
     """The class of a shipped profile."""
     return next((one for one in every() if name in one.drives or name in one.also), None)
+
+
+def without(drive: str) -> DriveClass | None:
+    """The class of a drive as it would be if nobody knew that drive. None: there would be none."""
+    one = of_profile(drive)
+    if one is None:
+        return None
+    base = one.then if one.base == drive else one.base
+    rest = tuple(name for name in one.drives if name != drive)
+    return replace(one, drives=rest or (base,), base=base, then="") if base else None
 
 
 def of_name(name: str) -> DriveClass | None:

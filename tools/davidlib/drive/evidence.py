@@ -16,6 +16,9 @@ In both, `of` = "class": not this drive was measured, but another one of its cla
 
 [[fio-plot]]: a drive of fio-plot's measurements, which are not in the tree: realdrives.FioPlot.
 
+[[sheet]]: what the drive's data sheet says, as `options` of `david profile new`, and the `source`: of that a
+profile is made as if the drive were not known (davidlib/calibrate/leftout.py).
+
 [[rule]]: a rule of `david-sim physics`, by its `name`, that the shipped drive is `known` to break, and why.
 """
 
@@ -30,7 +33,7 @@ from ..util import PROFILES, UserError
 from .everyday import MEASURED, PUBLISHED, UNKNOWN, Row, Seen
 
 EVIDENCE = PROFILES / "evidence"
-TABLES = {"job", "times", "fio-plot", "rule"}
+TABLES = {"job", "times", "fio-plot", "rule", "sheet"}
 KEYS = {"name", "job", "unit", "value", "how", "formula", "source", "kind", "below", "above", "fitted",
         "known", "of"}
 Made = TypeVar("Made")

@@ -85,6 +85,14 @@ def outcomes(profile: Path, options: list[str]) -> tuple[str, list[Outcome]]:
     return name, _run(words, drive, rows_for(drive, own))
 
 
+def beside(profile: Path, drive: str) -> tuple[list[Outcome], list[realdrives.Real]]:
+    """What was measured on DRIVE, beside the model of a profile that has another name."""
+    words = ["--profile", str(profile)]
+    head = _sim(*words, "--job", "read count=1 warm=0")
+    rows = evidence.jobs(drive) if head["kind"] == "disk" else []
+    return _run(words, head["drive"], rows), realdrives.compare(drive, profile, _sim)
+
+
 def grade(text: str) -> Counter[str]:
     """How many of a profile's parameters rest on what, by their comments. A list (zone, seek) counts once."""
     found: dict[str, str] = {}

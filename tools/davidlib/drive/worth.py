@@ -14,8 +14,11 @@ The interval: of each other drive of the class, the mean of log(modelled / real)
 kind; the root of the mean over drives, times Student's factor, is what a logarithm may be off by in 19 of 20
 drives. The drive itself is left out: it may have been fitted. With fewer than LEAST others there is none.
 
-A profile made from a data sheet has no interval. Shipped profiles were fitted to much more than a sheet
-says: how far they are off tells too little of it. No made one was held against its drive.
+A profile made from a data sheet has the interval of such profiles. Shipped ones were fitted to much more than
+a sheet says. So each drive of the class was left out, a profile made of its sheet and of the others, and held
+against what was measured on it (davidlib/calibrate/leftout.py): profiles/evidence/made.csv, which has the
+columns of worth.csv, and is written by `make left-out`. All that was measured counts there, whatever the
+shipped profile was fitted to. The drive at hand is none of them.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from .. import student
@@ -51,6 +55,8 @@ OLD = 0.05  # of a logarithm: the table and the model are further apart
 NOBODY = "no figure that was measured on the drive holds it"
 TABLE = evidence.EVIDENCE / "worth.csv"
 AGAIN = "'make worth' writes it anew"
+MADE = evidence.EVIDENCE / "made.csv"
+MADE_AGAIN = "'make left-out' writes it anew"
 
 
 @dataclass(frozen=True)
@@ -124,34 +130,46 @@ def as_csv(found: Iterable[Point]) -> str:
     return out.getvalue()
 
 
-@functools.cache
-def table() -> tuple[Point, ...]:
+def _read(path: Path, again: str) -> tuple[Point, ...]:
     found = []
     try:
-        with TABLE.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 numbers = {"real": float(row.pop("real")), "modelled": float(row.pop("modelled"))}
                 found.append(Point(fitted=row.pop("fitted") == "1", **numbers, **row))  # type: ignore[arg-type]
                 if found[-1].kind not in KINDS or min(numbers.values()) <= 0:
                     raise ValueError("kind, real or modelled")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{TABLE}: {error}; {AGAIN}") from None
+        raise UserError(f"{path}: {error}; {again}") from None
     return tuple(found)
 
 
-def outdated(profile: str, now: list[Point]) -> str:
+@functools.cache
+def table() -> tuple[Point, ...]:
+    """Of the profiles as they are shipped."""
+    return _read(TABLE, AGAIN)
+
+
+@functools.cache
+def made_table() -> tuple[Point, ...]:
+    """Of profiles that were made from data sheets, each without its drive; `profile` is the drive."""
+    return _read(MADE, MADE_AGAIN)
+
+
+def outdated(profile: str, now: list[Point], made: bool = False) -> str:
     """Why the table is not what the model comes to now; "" if it is."""
-    there = {one.key: one for one in table() if one.profile == profile}
+    path, again = (MADE, MADE_AGAIN) if made else (TABLE, AGAIN)
+    there = {one.key: one for one in (made_table() if made else table()) if one.profile == profile}
     here = {one.key: one for one in now}
     if there.keys() != here.keys():
         other = sorted(map(str, there.keys() ^ here.keys()))[0]
-        return f"{TABLE.name} has other figures than profiles/evidence, such as {other}; {AGAIN}"
+        return f"{path.name} has other figures than profiles/evidence, such as {other}; {again}"
     far = [one for key, one in here.items() if abs(one.log - there[key].log) > OLD]
     if not far:
         return ""
     first = far[0]
-    return (f"{TABLE.name}: {len(far)} figures are no longer what the model comes to, such as {first.job}, "
-            f"{first.figure}: {there[first.key].modelled:.6g} there, {first.modelled:.6g} now; {AGAIN}")
+    return (f"{path.name}: {len(far)} figures are no longer what the model comes to, such as {first.job}, "
+            f"{first.figure}: {there[first.key].modelled:.6g} there, {first.modelled:.6g} now; {again}")
 
 
 @dataclass(frozen=True)
@@ -163,7 +181,7 @@ class Grade:
     published: int  # of this drive, of a data sheet alone
     others: int  # drives of the class, this one left out, with figures that are held
     rms: float | None  # of the logarithms, over these
-    made: bool = False  # from a data sheet
+    made: bool = False  # from a data sheet; `others` are the class's drives that such ones were held against
 
     @property
     def factor(self) -> float | None:
@@ -184,8 +202,12 @@ class Grade:
     def told(self) -> str:
         """The error, in words."""
         if self.made:
-            return ("error unknown, as no profile made from a data sheet was held against its drive, and "
-                    f"{LEAST} tell it")
+            if self.factor is None:
+                drives = f"{self.others or 'no'} drive{'s' * (self.others > 1)} of its class"
+                return (f"error unknown, as {drives} {'were' if self.others > 1 else 'was'} held against a "
+                        f"profile of the data sheet alone, and {LEAST} tell it")
+            return (f"within {self.factor:.3g} times, by {self.others} drives of its class, held against "
+                    "profiles of their data sheets alone")
         if self.factor is None:
             return (f"error unknown, as {self.others} other drive{'s' * (self.others != 1)} of its class "
                     f"{'was' if self.others == 1 else 'were'} measured, and {LEAST} tell it")
@@ -200,12 +222,17 @@ def _rms_of(found: Sequence[Point]) -> float:
     return math.sqrt(sum(sum(logs) / len(logs) for logs in drives.values()) / len(drives))
 
 
-def grade(kind: str, own: Sequence[Point], others: Sequence[Point], made: bool = False) -> Grade:
-    """OWN are the drive's figures, OTHERS those of the shipped profiles of other drives of its class."""
+def grade(kind: str, own: Sequence[Point], others: Sequence[Point],
+          made: Sequence[Point] | None = None) -> Grade:
+    """OWN are the drive's figures, OTHERS those of the shipped profiles of other drives of its class.
+
+    With MADE the profile is made from a data sheet. These are the figures of such profiles of its class.
+    """
     mine = [one for one in own if one.kind == kind and one.of == DRIVE]
     near = any(one.kind == kind and one.of == CLASS and one.held for one in own)
     beside = [one for one in others if one.kind == kind and one.of == DRIVE and one.held]
-    count = 0 if made else len({one.profile for one in beside})
+    judges = beside if made is None else [one for one in made if one.kind == kind and one.held]
+    count = len({one.profile for one in judges})
     held = sum(one.held for one in mine)
     return Grade(
         kind,
@@ -214,8 +241,8 @@ def grade(kind: str, own: Sequence[Point], others: Sequence[Point], made: bool =
         sum(one.fitted for one in mine),
         sum(one.by == PUBLISHED and not one.fitted for one in mine),
         count,
-        _rms_of(beside) if count >= LEAST else None,
-        made,
+        _rms_of(judges) if count >= LEAST else None,
+        made is not None,
     )
 
 
@@ -245,7 +272,8 @@ def _doubt(name: str, own: Sequence[Point]) -> str:
 def _of(name: str, one: classes.DriveClass | None, own: Sequence[Point], doubt: str,
         made: bool = False) -> Worth:
     others = [point for point in table() if one and point.profile in one.drives and point.profile != name]
-    grades = tuple(grade(kind, own, others, made) for kind in KINDS)
+    held = [point for point in made_table() if one and point.profile in one.drives] if made else None
+    grades = tuple(grade(kind, own, others, held) for kind in KINDS)
     return Worth(name, one.name if one else "", grades, doubt)
 
 
@@ -253,6 +281,11 @@ def of_profile(name: str) -> Worth:
     """Of a shipped one."""
     own = [one for one in table() if one.profile == name]
     return _of(name, classes.of_profile(name), own, _doubt(name, own))
+
+
+def of_class(one: classes.DriveClass) -> Worth:
+    """Of any profile of that class that was made from a data sheet."""
+    return _of(f".{one.name}", one, [], NOBODY, made=True)
 
 
 def of_name(name: str) -> Worth | None:
