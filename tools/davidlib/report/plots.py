@@ -200,7 +200,8 @@ def _curve(title: str, parameter: str, where: str, curve: crossings.Curve) -> Dr
         f"Over {parameter}" + (f": {where}" if where else ""),
         f"A line for each of {', '.join(names)} over {parameter}, bars are intervals of 95 % over seeds; "
         f"{title}.",
-        alt.layer(lines, bars),
+        # Without intervals the bars' axis would have no ends, which Vega warns of.
+        alt.layer(lines, bars) if any(row["low"] is not None for row in rows) else lines,
         {"series": "of", "value": parameter, "x": x.title, "y": f"mean: {title}",
          "low": "95 % interval from", "high": "to", "count": "seeds"},
         rows,
