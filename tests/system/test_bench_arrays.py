@@ -162,7 +162,7 @@ def test_what_an_array_takes_of_memory_is_said_before_it_starts() -> None:
 
 
 def test_an_age_is_a_dimension_by_a_recipe_of_david_age(tmp_path, monkeypatch) -> None:
-    (tmp_path / "old.toml").write_text('size = "1T"\nfs = "xfs"\nfiles = 70\nchurn = 3.0\n')
+    (tmp_path / "old.toml").write_text('fs = "xfs"\nfiles = 70\nchurn = 3.0\n')
     text = DISK + 'age = ["none", "old.toml", "small"]\n' + WORK
     # Where the caller is, other recipes have these names.
     (tmp_path / "elsewhere").mkdir()

@@ -126,7 +126,8 @@ def _recipe(table: Table, name: str, base: Path) -> dict[str, Any]:
         raise table.gone("age", f"age = {name!r}: there is no such file, and the recipes without one are "
                          f"{', '.join(recipe.BUILT_IN)}")
     try:
-        found = recipe.load(str(file), {}) if file.is_file() else recipe.built_in(name)
+        # Its size does not count here, and need not be there.
+        found = recipe.load(str(file), {"size": "1G"}) if file.is_file() else recipe.built_in(name)
     except UserError as error:
         raise table.wrong("age", f"age = {name!r}: {error}") from None
     return {key: value for key, value in vars(found).items() if key not in NOT_AGED_BY}
