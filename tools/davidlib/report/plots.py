@@ -379,9 +379,10 @@ def place_map(one: dict[str, Any]) -> Drawing:
     rows: list[dict[str, Any]] = []
     for kind, at, where, count in found["cells"]:
         step, place = found["step_ns"] / 1e9, found["place_bytes"] / GIB
+        # A place has more digits than a drawing needs: they tell a cell of a large disk from the next.
+        low, high = (float(f"{number * place:.9g}") for number in (where, where + 1))
         rows.append({"series": places.KINDS[kind], "x": charts.figure(at * step),
-                     "x2": charts.figure((at + 1) * step), "y": where * place, "y2": (where + 1) * place,
-                     "count": count})
+                     "x2": charts.figure((at + 1) * step), "y": low, "y2": high, "count": count})
     names = [kind for kind in places.KINDS if any(row["series"] == kind for row in rows)]
     span = max([row["x2"] for row in rows], default=result["seconds"])
     low, high = min([row["y"] for row in rows], default=0.0), max([row["y2"] for row in rows], default=1.0)
