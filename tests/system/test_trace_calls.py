@@ -206,17 +206,58 @@ KEPT: dict[str, tuple[list[tuple], list[tuple[str, int]]]] = {
 }
 
 
-@pytest.mark.parametrize("case", KEPT)
-def test_what_has_kept_a_directory_from_being_removed_was_there(case: str, tmp_path: Path) -> None:
-    done, order = KEPT[case]
+def in_order(done: list[tuple], tmp_path: Path) -> list[tuple[str, int]]:
+    """The calls as they are numbered."""
     trace = Trace()
     for thread in sorted({thread for thread, *_ in done} - {1}):
         trace.thread(thread)
     for thread, start, end, name, result, *paths in sorted(done, key=lambda one: one[2]):
         trace.call(at(thread, start, end), name, result, paths=tuple(paths))
     trace.finish(tmp_path / "t.db")
-    found = sqlite3.connect(tmp_path / "t.db").execute("SELECT name, result FROM call ORDER BY id").fetchall()
-    assert found == order
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        return database.execute("SELECT name, result FROM call ORDER BY id").fetchall()
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_has_kept_a_directory_from_being_removed_was_there(case: str, tmp_path: Path) -> None:
+    done, order = KEPT[case]
+    assert in_order(done, tmp_path) == order
+
+
+THERE = (1, 1, 2, "stat", 0, "d")
+FOUND: dict[str, tuple[list[tuple], list[tuple[str, int]]]] = {
+    # The one that returns first can only have been the last: two others have to be taken before it.
+    "a directory was empty": (
+        [
+            *[THERE, (1, 3, 4, "mkdir", 0, "d/x"), (2, 3, 5, "rmdir", 0, "d"), (3, 3, 6, "mkdir", 0, "d")],
+            (1, 7, 8, "stat", 0, "d/x"),
+        ],
+        [("stat", 0), ("rmdir", 0), ("mkdir", 0), ("mkdir", 0), ("stat", 0)],
+    ),
+    "a directory that cannot be unlinked": (
+        [(1, 1, 2, "stat", -2, "d"), (2, 3, 4, "unlink", -21, "d"), (1, 3, 5, "mkdir", 0, "d")],
+        [("stat", -2), ("mkdir", 0), ("unlink", -21)],
+    ),
+    "a rename of nothing": (
+        [THERE, (2, 3, 4, "rename", -2, "d", "e"), (1, 3, 5, "rmdir", 0, "d")],
+        [("stat", 0), ("rmdir", 0), ("rename", -2)],
+    ),
+    "a link to nothing": (
+        [THERE, (2, 3, 4, "link", -2, "x", "d/e"), (1, 3, 5, "rmdir", 0, "d")],
+        [("stat", 0), ("rmdir", 0), ("link", -2)],
+    ),
+    # Nobody can have found it so: the order of the returns stays.
+    "something else has made it": (
+        [(1, 1, 2, "stat", -2, "d"), (2, 3, 4, "unlink", -21, "d"), (1, 3, 5, "stat", -2, "d")],
+        [("stat", -2), ("unlink", -21), ("stat", -2)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_calls_that_overlapped_are_in_an_order_that_all_can_have_found(case: str, tmp_path: Path) -> None:
+    done, order = FOUND[case]
+    assert in_order(done, tmp_path) == order
 
 
 def test_a_directory_that_cannot_be_listed_has_been_removed_before(tmp_path: Path) -> None:

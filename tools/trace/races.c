@@ -7,11 +7,13 @@
 
 #include "../calls/calls.h"
 #include "../calls/tracefile.h"
+#include "../common/alloc.h"
 #include "../common/vec.h"
 
 #define EXCHANGE 2 /* RENAME_EXCHANGE */
 #define LOOKS_MAX 64 /* of calls that may be under way at a time: no more are looked at */
-#define DEPTH_MAX 8
+#define STEPS_MAX 2000 /* that are tried again for one call */
+#define TRIES_MAX 2000
 #define RECENT_MAX 32
 
 enum state {
@@ -27,18 +29,15 @@ struct claim {
 	u32 op;
 	u8 before; /* enum state */
 	u8 after; /* STATE_ANY: it changes nothing */
-	bool moved; /* by a rename */
 };
 
 struct op {
 	u64 event;
 	u64 start;
 	u64 end;
-	u64 file;
 	u32 claim; /* its first one; the others follow */
 	u32 claims;
 	bool taken;
-	bool under_way; /* others are being taken before it */
 };
 
 struct name {
@@ -61,6 +60,17 @@ struct span {
 	bool made; /* else removed */
 };
 
+struct step {
+	u32 op;
+	u32 next; /* the first that has not been tried in its place */
+	u32 undo; /* the first of change_back[] that is its own */
+};
+
+struct former {
+	u32 name;
+	u8 state;
+};
+
 struct finder {
 	struct races *races;
 	struct map by_hash; /* of whole paths: 1 + the name */
@@ -77,8 +87,15 @@ struct finder {
 	struct op *op;
 	u32 ops;
 	u64 op_room;
-	u64 limit; /* what began before that may be taken now */
-	u64 base; /* the call that is next by its return */
+	struct step *step; /* the order, as far as it is found */
+	u32 steps;
+	u32 barrier; /* so many of them stay */
+	u32 first; /* before this one all are taken */
+	struct former *change_back; /* what names were before the steps */
+	u32 changes_back;
+	u64 change_back_room;
+	u32 wrong[LOOKS_MAX]; /* names that the calls that may be next have found otherwise */
+	u32 wrongs;
 };
 
 struct seen { /* the call that is looked at */
@@ -301,7 +318,6 @@ static void put_claim(struct finder *f, const struct seen *s, u64 place, enum st
 		.op = f->ops,
 		.before = before,
 		.after = after,
-		.moved = s->call->effect == DOES_RENAME && after == STATE_THERE,
 	};
 	f->op[f->ops].claims++;
 	if (name->newest)
@@ -375,6 +391,38 @@ static void claim_not_empty(struct finder *f, const struct seen *s, const char *
 		put_claim(f, s, found->name + 1, STATE_THERE, STATE_ANY);
 }
 
+static bool is_name_contested(struct finder *f, const struct seen *s, const char *text,
+			      size_t length)
+{
+	u64 place = *place_of(f, text, length);
+
+	return place && is_contested(f, &f->name[place - 1], s->event, s->start, s->end);
+}
+
+/* Of a link or a rename: its name, or the other's directory. If both may be, neither is told. */
+static void claim_one_absent(struct finder *f, const struct seen *s)
+{
+	const char *slash = strrchr(s->name2, '/');
+	bool first = is_name_contested(f, s, s->name, strlen(s->name));
+	bool second = slash && is_name_contested(f, s, s->name2, slash - s->name2);
+
+	if (second && !first)
+		claim_no_directory(f, s, s->name2);
+	else if (!second)
+		claim_name(f, s, s->name, STATE_ABSENT, STATE_ANY);
+}
+
+/* A directory that is removed is empty: what others make or remove in it is not there. */
+static void claim_empty(struct finder *f, const struct seen *s, const char *dir)
+{
+	u64 place = *names_in(f, dir, strlen(dir));
+
+	for (; place; place = f->name[place - 1].sibling) {
+		if (contest(f, &f->name[place - 1], s->event, s->start, s->end))
+			put_claim(f, s, place, STATE_ABSENT, STATE_ANY);
+	}
+}
+
 static void claim_failed(struct finder *f, const struct seen *s)
 {
 	if (s->result == -ENOTEMPTY) {
@@ -383,7 +431,15 @@ static void claim_failed(struct finder *f, const struct seen *s)
 		if (s->name)
 			claim_not_empty(f, s, s->name2 ?: s->name);
 	}
+	if (s->result == -EISDIR && s->call->effect == DOES_UNLINK)
+		claim_name(f, s, s->name, STATE_THERE, STATE_ANY);
+	if (s->result == -ENOTDIR && s->call->effect == DOES_RMDIR)
+		claim_name(f, s, s->name, STATE_THERE, STATE_ANY);
+	if (s->result == -ENOENT && s->name2 && s->name)
+		claim_one_absent(f, s);
 	if (s->result == -EEXIST) {
+		if (s->call->effect == DOES_LINK || s->call->effect == DOES_RENAME)
+			claim_name(f, s, s->name, STATE_THERE, STATE_ANY);
 		claim_way(f, s, s->name2 ?: s->name);
 		claim_name(f, s, s->name2 ?: s->name, STATE_THERE, STATE_ANY);
 	}
@@ -405,6 +461,8 @@ static void claim_done(struct finder *f, const struct seen *s)
 
 	claim_way(f, s, s->name);
 	claim_way(f, s, s->name2);
+	if (gone && s->call->effect != DOES_RENAME)
+		claim_empty(f, s, gone);
 	name = name_made(s, &sure);
 	if (name != s->name && s->call->effect != DOES_SYMLINK)
 		claim_name(f, s, s->name, STATE_THERE, gone ? STATE_ABSENT : STATE_ANY);
@@ -420,7 +478,6 @@ static void take_claims(struct finder *f, const struct seen *s)
 		.event = s->event,
 		.start = s->start,
 		.end = s->end,
-		.file = s->file,
 		.claim = f->claims,
 	};
 	if (s->result < 0)
@@ -486,38 +543,16 @@ static void find_first_states(struct finder *f)
 		f->name[i].state = first_state(f, &f->name[i]);
 }
 
-/* Then the order. */
-
-static struct claim *first_claim(struct finder *f, struct name *name)
-{
-	while (name->first && f->op[f->claim[name->first - 1].op].taken)
-		name->first = f->claim[name->first - 1].next;
-	return name->first ? &f->claim[name->first - 1] : NULL;
-}
-
-static struct claim *next_claim(struct finder *f, const struct claim *claim)
-{
-	return claim->next ? &f->claim[claim->next - 1] : NULL;
-}
-
-static bool may_be_next(const struct finder *f, const struct op *op)
-{
-	return !op->taken && !op->under_way && op->start < f->limit;
-}
+/*
+ * Then the order: what is next is one of the calls that had begun when the first of the others
+ * returned, and has found each name as it is. They are tried in the order of their returns. Where
+ * none has found the names so, one of those before it has to be another: the latest that has said
+ * something of these names.
+ */
 
 static bool overlap(const struct op *one, const struct op *other)
 {
 	return one->start < other->end && other->start < one->end;
-}
-
-static void add_race(struct finder *f, const struct op *op, const struct op *first)
-{
-	struct races *r = f->races;
-
-	if (op == first || !overlap(op, first))
-		return;
-	r->race = vec_reserve(r->race, &r->race_room, r->count + 1ull, sizeof(*r->race));
-	r->race[r->count++] = (struct race){ op->event, first->event };
 }
 
 static bool is_as_claimed(const struct finder *f, const struct claim *claim)
@@ -528,74 +563,164 @@ static bool is_as_claimed(const struct finder *f, const struct claim *claim)
 	       name->state == claim->before;
 }
 
-static void take(struct finder *f, u32 number, unsigned int depth);
-
-/*
- * Nobody knows yet how the name is, and @op may have found it so from the start: then @other has
- * found it as @op has left it. Both orders may be; the next call that says how the name is decides.
- */
-static bool goes_first(struct finder *f, const struct op *op, const struct claim *wants,
-		       const struct claim *other)
-{
-	const struct name *name = &f->name[wants->name];
-	u8 left = wants->after ?: wants->before;
-	const struct claim *later;
-
-	if (name->state != STATE_ANY || other->before != left)
-		return false;
-	for (later = next_claim(f, other); later; later = next_claim(f, later)) {
-		const struct op *who = &f->op[later->op];
-
-		if (who != op && !may_be_next(f, who))
-			break;
-	}
-	return !later || later->before != left || other->after == left;
-}
-
-/* Somebody who may be next and makes the name as the call has found it is taken before. */
-static void take_maker(struct finder *f, const struct op *op, const struct claim *wants,
-		       unsigned int depth)
-{
-	struct claim *claim = first_claim(f, &f->name[wants->name]);
-	unsigned int looks;
-
-	for (looks = 0; claim && looks < LOOKS_MAX; looks++, claim = next_claim(f, claim)) {
-		const struct op *other = &f->op[claim->op];
-
-		if (claim->after != wants->before || other == op || !may_be_next(f, other) ||
-		    (claim->moved && (!op->file || op->file != other->file)) ||
-		    goes_first(f, op, wants, claim))
-			continue;
-		take(f, claim->op, depth + 1);
-		return;
-	}
-}
-
-static bool all_as_claimed(const struct finder *f, const struct op *op)
+/* The first claim that is not as the names are; NULL: all are. */
+static const struct claim *first_wrong(const struct finder *f, const struct op *op)
 {
 	u32 i;
 
 	for (i = 0; i < op->claims; i++) {
 		if (!is_as_claimed(f, &f->claim[op->claim + i]))
-			return false;
+			return &f->claim[op->claim + i];
 	}
-	return true;
+	return NULL;
 }
 
-/* Who has found the name as it is until the call changes it, and may be next, is taken before. */
-static void take_finders(struct finder *f, const struct op *op, const struct claim *changes,
-			 unsigned int depth)
+static void set_state(struct finder *f, u32 name, u8 state)
 {
-	struct claim *claim = first_claim(f, &f->name[changes->name]);
-	unsigned int looks;
+	f->change_back = vec_reserve(f->change_back, &f->change_back_room, f->changes_back + 1ull,
+				     sizeof(*f->change_back));
+	f->change_back[f->changes_back++] = (struct former){ name, f->name[name].state };
+	f->name[name].state = state;
+}
 
-	for (looks = 0; claim && looks < LOOKS_MAX; looks++, claim = next_claim(f, claim)) {
-		const struct op *other = &f->op[claim->op];
+static void choose_op(struct finder *f, u32 number)
+{
+	struct op *op = &f->op[number];
+	u32 i;
 
-		if (claim->after == STATE_ANY && claim->before != changes->after && other != op &&
-		    may_be_next(f, other) && all_as_claimed(f, other))
-			take(f, claim->op, depth + 1);
+	f->step[f->steps - 1].op = number;
+	f->step[f->steps - 1].undo = f->changes_back;
+	for (i = 0; i < op->claims; i++) {
+		const struct claim *claim = &f->claim[op->claim + i];
+
+		if (claim->after || claim->before)
+			set_state(f, claim->name, claim->after ?: claim->before);
 	}
+	op->taken = true;
+}
+
+/* The last step is not made. */
+static void undo_step(struct finder *f)
+{
+	struct step *step = &f->step[f->steps - 1];
+
+	while (f->changes_back > step->undo) {
+		const struct former *former = &f->change_back[--f->changes_back];
+
+		f->name[former->name].state = former->state;
+	}
+	f->op[step->op].taken = false;
+	f->first = min(f->first, step->op);
+}
+
+static bool says(const struct finder *f, const struct op *op, u32 name)
+{
+	u32 i;
+
+	for (i = 0; i < op->claims; i++) {
+		if (f->claim[op->claim + i].name == name)
+			return true;
+	}
+	return false;
+}
+
+/* Goes on with the last step: the next call that may be it. False: there is none. */
+static bool try_step(struct finder *f)
+{
+	struct step *step = &f->step[f->steps - 1];
+	u64 limit;
+	u32 i;
+
+	while (f->first < f->ops && f->op[f->first].taken)
+		f->first++;
+	limit = f->op[f->first].end;
+	for (i = max(step->next, f->first); i < f->ops && i < f->first + LOOKS_MAX; i++) {
+		const struct op *op = &f->op[i];
+		const struct claim *wrong;
+
+		if (op->taken || op->start >= limit)
+			continue;
+		wrong = first_wrong(f, op);
+		if (!wrong) {
+			step->next = i + 1;
+			choose_op(f, i);
+			return true;
+		}
+		if (f->wrongs < ARRAY_SIZE(f->wrong))
+			f->wrong[f->wrongs++] = wrong->name;
+	}
+	return false;
+}
+
+static bool is_wrong(const struct finder *f, const struct op *op)
+{
+	u32 i;
+
+	for (i = 0; i < f->wrongs; i++) {
+		if (says(f, op, f->wrong[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Another call is tried in an earlier step. False: there is none, or it was tried often. */
+static bool step_back(struct finder *f, u32 tries)
+{
+	u32 barrier = f->steps - 1 > STEPS_MAX ? f->steps - 1 - STEPS_MAX : 0;
+
+	barrier = max(barrier, f->barrier);
+	for (f->steps--; f->steps > barrier && tries < TRIES_MAX; f->steps--) {
+		bool wrong = is_wrong(f, &f->op[f->step[f->steps - 1].op]);
+
+		undo_step(f);
+		if (wrong && try_step(f))
+			return true;
+	}
+	return false;
+}
+
+static bool new_step(struct finder *f)
+{
+	f->step[f->steps++] = (struct step){};
+	f->wrongs = 0;
+	return try_step(f);
+}
+
+/* There is no order up to this step: the call that returned first is next where none may be. */
+static void give_up(struct finder *f, u32 most)
+{
+	while (f->steps <= most) {
+		if (!new_step(f))
+			choose_op(f, f->first);
+	}
+	f->barrier = f->steps;
+}
+
+static void find_order(struct finder *f)
+{
+	u32 most = 0, tries = 0;
+
+	f->step = xmalloc((f->ops + 1ull) * sizeof(*f->step));
+	while (f->steps < f->ops) {
+		if (!new_step(f) && !step_back(f, tries++))
+			give_up(f, most);
+		if (f->steps > most) {
+			most = f->steps;
+			tries = 0;
+		}
+	}
+}
+
+/* At last which calls that overlapped came one after the other, and which came ahead. */
+
+static void add_race(struct finder *f, const struct op *op, const struct op *first)
+{
+	struct races *r = f->races;
+
+	if (op == first || !overlap(op, first))
+		return;
+	r->race = vec_reserve(r->race, &r->race_room, r->count + 1ull, sizeof(*r->race));
+	r->race[r->count++] = (struct race){ op->event, first->event };
 }
 
 static void apply(struct finder *f, struct op *op, const struct claim *claim)
@@ -622,10 +747,10 @@ static void apply(struct finder *f, struct op *op, const struct claim *claim)
 	name->state = claim->after;
 }
 
-static void note_ahead(struct finder *f, const struct op *op)
+static void note_ahead(struct finder *f, const struct op *base, const struct op *op)
 {
 	struct races *r = f->races;
-	u64 *place = map_at(&r->before, f->base);
+	u64 *place = map_at(&r->before, base->event);
 
 	if (!*place)
 		*place = r->aheads + 1;
@@ -634,45 +759,28 @@ static void note_ahead(struct finder *f, const struct op *op)
 	r->ahead[r->aheads++] = op->event;
 }
 
-static void take(struct finder *f, u32 number, unsigned int depth)
-{
-	struct op *op = &f->op[number];
-	u32 i;
-
-	op->under_way = true;
-	for (i = 0; i < op->claims && depth < DEPTH_MAX; i++) {
-		const struct claim *claim = &f->claim[op->claim + i];
-
-		if (claim->before != STATE_ANY && f->name[claim->name].state != claim->before)
-			take_maker(f, op, claim, depth);
-	}
-	for (i = 0; i < op->claims && depth < DEPTH_MAX; i++) {
-		const struct claim *claim = &f->claim[op->claim + i];
-
-		if (claim->after != STATE_ANY && f->name[claim->name].state != claim->after)
-			take_finders(f, op, claim, depth);
-	}
-	op->taken = true;
-	if (op->event != f->base)
-		note_ahead(f, op);
-	for (i = 0; i < op->claims; i++)
-		apply(f, op, &f->claim[op->claim + i]);
-}
-
-static void find_order(struct finder *f)
+static void tell_order(struct finder *f)
 {
 	struct races *r = f->races;
-	u32 i, before;
+	u32 i, k, base = 0, before = 0;
 
-	for (i = 0; i < f->ops; i++) {
-		if (f->op[i].taken)
+	for (i = 0; i < f->ops; i++)
+		f->op[i].taken = false;
+	for (k = 0; k < f->steps; k++) {
+		struct op *op = &f->op[f->step[k].op];
+
+		while (f->op[base].taken)
+			base++;
+		op->taken = true;
+		for (i = 0; i < op->claims; i++)
+			apply(f, op, &f->claim[op->claim + i]);
+		if (op != &f->op[base]) {
+			note_ahead(f, &f->op[base], op);
 			continue;
-		f->limit = f->op[i].end;
-		f->base = f->op[i].event;
-		before = r->aheads;
-		take(f, i, 0);
+		}
 		if (r->aheads > before) /* the end of its list; there is room for it */
 			r->ahead[r->aheads++] = 0;
+		before = r->aheads;
 	}
 }
 
@@ -704,6 +812,10 @@ bool races_find(struct races *races, sqlite3 *sqlite)
 		good = each_row(&f, sqlite, take_claims);
 	find_first_states(&f);
 	find_order(&f);
+	find_first_states(&f);
+	tell_order(&f);
+	free(f.step);
+	free(f.change_back);
 	map_free(&f.by_hash);
 	map_free(&f.by_dir);
 	free(f.name);
