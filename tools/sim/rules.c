@@ -430,6 +430,19 @@ static const char *fit_mix(struct job *job, const struct profile *profile)
 
 #define ORDER_LEAST	1600U
 
+/*
+ * A 7300 reads a block that was written by itself faster than one that has neighbours: 9,900 a
+ * second, and 8,484. So does its profile, and so few of the former may be faster than two flash
+ * pages of the latter: 20 KiB by 4 %. From 32 KiB on they are slower.
+ */
+static u32 few_pages(const struct profile *profile)
+{
+	bool faster = profile->scattered_read_time &&
+		      profile->scattered_read_time < profile->read_time;
+
+	return profile->flash_page / 512 * (faster ? 2 : 1);
+}
+
 static const char *fit_order(struct job *job, const struct profile *profile)
 {
 	struct job_part *part = &job->parts[0];
@@ -442,6 +455,8 @@ static const char *fit_order(struct job *job, const struct profile *profile)
 	/* Of a flash page it is chance which block was asked for, and how long that takes. */
 	if (part->sectors <= profile->flash_page / 512)
 		return "reads within a flash page";
+	if (part->sectors <= few_pages(profile))
+		return "two flash pages, where blocks written by themselves are read faster";
 	job->count = max(job->count, ORDER_LEAST);
 	return NULL;
 }
