@@ -87,6 +87,7 @@ struct array {
 	bool failed;
 	bool beyond;			/* md would have taken a member out */
 	bool several;			/* a read failed beside another request */
+	bool copies_bad;		/* a mirror: two copies of a block could not be read */
 	bool plugged;			/* some member's plug has something */
 	bool frozen;			/* mirrors: requests wait in @held, */
 	struct parent *held;

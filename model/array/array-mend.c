@@ -210,6 +210,7 @@ static void copies_done(struct array *array, struct array_wait *wait)
 	wait->failed = 0;
 	wait->left = 0;
 	if (mend->step == STEP_AGAIN && bad) {
+		array->copies_bad |= mend->copy > 0;
 		if (next_copy(array, mend, ++mend->copy, &piece)) {
 			copy_send(array, mend, mend->copy, DISK_READ);
 			return;

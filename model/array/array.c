@@ -111,6 +111,8 @@ const char *array_doubt(const struct array *array)
 		return "a member failed more reads than md bears: there it goes, here it stays";
 	if (array->several)
 		return "a read failed while another request was under way: not held beside md";
+	if (array->copies_bad)
+		return "two copies of a block could not be read: md reads otherwise then";
 	return NULL;
 }
 
