@@ -2,9 +2,9 @@
 """What blktests' group zbd asks of a disk with zones, which Debian does not have as a package: by case, to a
 null_blk device and to a fake disk with the same zones, which have to answer alike.
 
-Its cases 009 and 010, btrfs and f2fs on zones whose capacity is below their size, are lives of zonedfs. 012
-is about a SCSI disk that asks for commands to come again, which no fake disk does; 014 is about f2fs with
-inline encryption.
+Its case 009, btrfs on zones whose capacity is below their size, is a life of zonedfs. Not here are 010, f2fs
+on such zones; 012, about a SCSI disk that asks for commands to come again, which no fake disk does; and 014,
+about f2fs with inline encryption.
 """
 
 from __future__ import annotations
