@@ -114,10 +114,12 @@ overwrites: setup sim ## a database on an SSD of 1 TB, 2 million overwrites thro
 	tests/bench/overwrites compare build/overwrites
 
 DRIVES = samsung-pm883 micron-7300-pro samsung-970-pro optane-p4800x
+PATHS = raw ext4 xfs
 SPAN = 64G
 WRITTEN_LAB = $(DAVID) lab run --kind uml --virtual-time --memory 2G --timeout 7200 -- python3 tests/bench/written-ssds
-written-ssds: setup sim ## reads of 64 GiB that SSDs were written, live and by david-sim; a planted bug; DRIVES=samsung-pm883, SPAN=1G
-	for drive in $(DRIVES); do $(WRITTEN_LAB) --span $(SPAN) $$drive || exit 1; done
+written-ssds: setup sim ## reads of 64 GiB that SSDs were written, live and by david-sim; a planted bug; DRIVES=samsung-pm883, PATHS=xfs, SPAN=1G
+	for drive in $(DRIVES); do for path in $(PATHS); do \
+		$(WRITTEN_LAB) --span $(SPAN) --path $$path $$drive || exit 1; done; done
 	DAVID_PLANT=1 $(WRITTEN_LAB) --span 1G --planted
 
 cpu-share: setup ## what classification costs of a metadata-heavy run, of the kernel's CPU time; 2 minutes
