@@ -279,6 +279,10 @@ static const char *try_rule(const struct physics *ph, const struct rule *rule,
 		rule->fast(&trial->fast, &ph->profile);
 	if (rule->fresh && state != STATE_FRESH)
 		return "a drive with data: what a run overwrites makes room for the next";
+	/* The fewer places, the more of them have been written when they are read. */
+	if (rule->places && state == STATE_FRESH && ph->profile.kind == DRIVE_SSD &&
+	    job->parts[0].writes && job->parts[0].writes < 100)
+		return "reads among writes of a new drive: only what was written takes flash";
 	if (rule->places && state == STATE_RANDOM && ph->states[state] && job->parts[0].writes)
 		return "writes to other places of a worn drive: collection goes by a sample";
 	unsound = rule_unsound(&trial->slow, &ph->profile) ?:
