@@ -45,9 +45,7 @@ class Told:
         return f"{self.level} members={self.members}" + (f" layout={self.layout}" if self.layout else "")
 
     def data(self) -> int:
-        """Members' worth of data. Far copies lie behind all of the data."""
-        if self.layout.startswith("f"):
-            return self.members
+        """Members' worth of data."""
         lost = {"4": 1, "5": 1, "6": 2, "1": self.members - 1, "10": self.members // 2}
         return self.members - lost[self.level]
 
@@ -151,6 +149,8 @@ def a_mirror_reads_around_what_a_member_cannot_read_as_david_sim_says() -> None:
 
 
 @case(seldom=True, complaints="read error|rescheduling sector|redirecting sector")
-def raid4_and_a_mirror_of_three_read_around_it_as_david_sim_says() -> None:
+def raid4_a_mirror_of_three_and_offset_copies_read_around_it_as_david_sim_says() -> None:
     agree(Told("4", 3, (1,), 10))
     agree(Told("1", 3, (0,), 1))
+    # In a row that has first copies
+    agree(Told("10", 4, (0,), 4, "o2", (20576, 20703)))
