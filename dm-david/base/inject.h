@@ -84,6 +84,9 @@
  *	unfinished	a finish leaves the store as it is
  * Times of a zoned disk, held to the simulator's, have to find:
  *	timeless	a reset or finish takes no modelled time
+ * CPU time by component, held to how much longer requests take, has to find:
+ *	busy_classify, busy_map, busy_content, busy_io, busy_model	a loop, in that component
+ *	untold	the same in io, and its time is told of half of it
  * The look at locks that are never held over I/O has to find (target/iolocks.h):
  *	overio	a device is read under each of them
  */
@@ -98,6 +101,9 @@ extern char *david_plant;
 #else
 #define INJECTED(bug)	((void)#bug, false)
 #endif
+
+/* The loop of busy_... */
+#define PLANTED_BUSY_MS		20
 
 #define PLANTED_UNOWNED		(INJECTED(unowned) || INJECTED(buffers))
 #define PLANTED_NODES		(INJECTED(nodes) || INJECTED(buffers))

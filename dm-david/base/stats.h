@@ -8,6 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/bitops.h>
+#include <linux/delay.h>
 #include <linux/irqflags.h>	/* which 6.1's percpu.h needs in UML */
 #include <linux/jump_label.h>
 #include <linux/percpu.h>
@@ -18,6 +19,7 @@
 #include <linux/spinlock.h>
 #include <linux/time64.h>
 #include "../uapi/dm-david.h"
+#include "inject.h"
 
 struct reach;
 
@@ -151,16 +153,37 @@ static inline void stopwatch_start(struct stopwatch *timer, struct stats __percp
 	timer->since = stopwatch_clock();
 }
 
+/* Is a loop planted where time is accounted to @component? */
+static inline bool stopwatch_is_busy(enum david_cpu component)
+{
+	switch (component) {
+	case DAVID_CPU_CLASSIFY:
+		return INJECTED(busy_classify);
+	case DAVID_CPU_MAP:
+		return INJECTED(busy_map);
+	case DAVID_CPU_CONTENT:
+		return INJECTED(busy_content);
+	case DAVID_CPU_MODEL:
+		return INJECTED(busy_model);
+	default:
+		return INJECTED(busy_io) || INJECTED(untold);
+	}
+}
+
 /*
  * Account the time since the last call, or since stopwatch_start(), to @component. Preemption
  * counts as well. The clocks of two CPUs may differ a little: a negative time counts as 0.
  */
 static inline void stopwatch_account(struct stopwatch *timer, enum david_cpu component)
 {
-	u64 now = stopwatch_clock();
+	u64 now;
 
+	if (stopwatch_is_busy(component))
+		mdelay(PLANTED_BUSY_MS);
+	now = stopwatch_clock();
 	if ((s64)(now - timer->since) > 0)
-		this_cpu_add(timer->stats->cpu[component], now - timer->since);
+		this_cpu_add(timer->stats->cpu[component],
+			     (now - timer->since) >> INJECTED(untold));
 	timer->since = now;
 }
 
