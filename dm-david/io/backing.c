@@ -426,10 +426,17 @@ enum served lock_and_send(struct david_io *io, struct stopwatch *timer)
 	return served;
 }
 
-/* Device-mapper's own mempool has as many of our per-bio data as we have child bios. */
-static const long pool_bytes = MIN_CHILDREN * (sizeof(struct child_bio) + sizeof(struct david_io) +
-					   BIO_MAX_VECS * sizeof(struct bio_vec)) +
-			       MIN_BOUNCES * PAGE_SIZE + sizeof(struct david_io) + PAGE_SIZE;
+/*
+ * Device-mapper has two biosets of its own with our per-bio data in front of each bio, and in each
+ * as many bios as we have children.
+ */
+static long pool_bytes(const struct david *d)
+{
+	return MIN_CHILDREN * (kmem_cache_size(d->child_bios.bio_slab) +
+			       BIO_MAX_VECS * sizeof(struct bio_vec) +
+			       2 * sizeof(struct david_io)) +
+	       MIN_BOUNCES * PAGE_SIZE + sizeof(struct david_io) + PAGE_SIZE;
+}
 
 static void pools_exit(struct david *d)
 {
@@ -454,12 +461,12 @@ int david_pools_init(struct david *d)
 	if (r)
 		pools_exit(d);
 	else
-		atomic64_add(pool_bytes, &d->store->figures->pool_bytes);
+		atomic64_add(pool_bytes(d), &d->store->figures->pool_bytes);
 	return r;
 }
 
 void david_pools_exit(struct david *d)
 {
-	atomic64_sub(pool_bytes, &d->store->figures->pool_bytes);
+	atomic64_sub(pool_bytes(d), &d->store->figures->pool_bytes);
 	pools_exit(d);
 }
