@@ -101,7 +101,10 @@ class Begun:
                 os.killpg(self.program.pid, number) if whole else self.program.send_signal(number)
             time.sleep(0.03)
         status = self.program.wait(60)
-        left = others(self.mark)
+        for _ in range(50):  # Python's own helper sees a moment later that nobody is there
+            if not (left := others(self.mark)):
+                break
+            time.sleep(0.1)
         assert not left, left
         assert not list(self.temporary.iterdir()), list(self.temporary.rglob("*"))
         said = self.said()
