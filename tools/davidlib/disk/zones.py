@@ -123,10 +123,11 @@ def _set(path: Path, values: dict[str, int], drive: str) -> None:
     for key, value in values.items():
         try:
             (path / key).write_text(str(value))
-        except FileNotFoundError:
-            raise DeviceError(f"--profile {drive}: this kernel's null_blk has no {key}; zones need Linux "
-                              "6.12 or later") from None
         except OSError as error:
+            # Of a file that is not there configfs says that nobody may make it.
+            if not (path / key).exists():
+                raise DeviceError(f"--profile {drive}: this kernel's null_blk has no {key}; zones need Linux "
+                                  "6.12 or later") from None
             what = "makes no device with such zones" if key == "power" else f"refuses {key}={value}"
             hint = "; it needs CONFIG_BLK_DEV_ZONED" if key in ("zoned", "power") else ""
             raise DeviceError(f"--profile {drive}: null_blk {what}: {error.strerror}{hint}; dmesg has more"
