@@ -28,10 +28,10 @@ SIZES = (1_000, 5_000, 20_000, 70_000)
 STREAM = 128 * MIB
 # Issue 40's numbers
 SQUASHED, MEMORY = 0.99, 10_000_000
-# For each segment of 2 MiB fsck.f2fs reads the block of the table of segments anew, a call of Linux each. With
-# a cache of its own that is a third of the time. Of a large disk it compares more memory that it never wrote
-# to than a program in the uml lab may look at: each such page is a mapping of the host, which allows 65,530 of
-# them (vm.max_map_count). If malloc() writes to all of it, it is one mapping.
+# For each segment of 2 MiB fsck.f2fs reads the block of the table of segments anew, a call of Linux each.
+# With a cache of its own that is a third of the time. Of a large disk it compares more memory that it never
+# wrote to than a program in the uml lab may look at: each such page is a mapping of the host, which allows
+# 65,530 of them (vm.max_map_count). If malloc() writes to all of it, it is one mapping.
 CHECK = {"f2fs": ("sh", "-c", 'out=$(MALLOC_PERTURB_=1 fsck.f2fs -f --dry-run -c 16384 -m 4 "$0" 2>&1) && '
                   '! echo "$out" | grep -E "\\[Fail\\]|ASSERT" || { echo "$out"; exit 1; }')}
 
