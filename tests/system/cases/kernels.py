@@ -12,10 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cases import case
-from helpers import raw, udev
+from helpers import raw, udev, zoned
 from helpers.csums import btrfs_disk, clean, figures, some_files
 from helpers.filesystems import OF_DATA, TOOLS
-from helpers.guest import Failed, david, device_stats, fake_disk, loop_disk, mounted, ram_disk, run, unload
+from helpers.guest import (
+    Failed,
+    complaint,
+    david,
+    device_stats,
+    fake_disk,
+    loop_disk,
+    mounted,
+    ram_disk,
+    run,
+    unload,
+)
 from helpers.raw import BLOCK
 from helpers.rulefiles import make
 from helpers.units import GIB, KIB, MIB
@@ -177,3 +188,15 @@ def a_backing_device_that_unmaps_zeroes_changes_no_limit() -> None:
         expected = limits(disk)
     assert seen == expected, (seen, expected)
     assert not seen[1], "the disk that is faked has no such command"
+
+
+@case(uml=False, vm="6.1")
+def drives_with_zones_are_refused_by_name_where_the_kernel_cannot_have_them() -> None:
+    for drive, zone in (("wd-ultrastar-dc-hc620-14tb", 256 * MIB), ("wd-ultrastar-dc-zn540-1tb", 2048 * MIB)):
+        with ram_disk(32 * MIB) as dev:
+            said = complaint("create", NAME, "--size", str(24 * zone), "--backing", dev, "--profile", drive)
+            if "Linux 6.12 or later" not in said or "\n" in said:
+                raise Failed(f"{drive}: {said}")
+            left = list(zoned.NULLB.iterdir()) if zoned.NULLB.exists() else []
+            if any(path.is_dir() for path in left):
+                raise Failed(f"{drive}: left behind: {left}")
