@@ -34,7 +34,7 @@ def spec(array: str, kind: str, operations: int, depth: int, seed: int = 1, stat
         return text + f'kind = "{kind}"\noperations = {operations}\n'
     rw = kind.replace("-", "").replace("random", "rand")
     return text + (f'kind = "fio"\ndepth = {depth}\njob = """\n[a]\nrw={rw}\nbs=4k\ndirect=1\n'
-                   f'ioengine=libaio\niodepth={{depth}}\nnumber_ios={operations}\n"""\n')
+                   f'ioengine=libaio\niodepth={{depth}}\nnorandommap\nnumber_ios={operations}\n"""\n')
 
 
 def simulated(array: str, kind: str, operations: int, depth: int, state: str = "",

@@ -299,7 +299,8 @@ def record_of(said: dict[str, Any], times: dict[str, list[int]], params: dict[st
     count, ns = sum(one["N"] for one in syncs), round(sum(one["N"] * one["mean"] for one in syncs))
     missing = unknown(params).keys() & {"mean", "p99"}
     if not times:
-        raise WorkFailed("fio logged no request: its job reads and writes nothing")
+        raise WorkFailed("fio logged no request: its job reads and writes nothing, or the lab has no memory "
+                         "for fio's map of a disk of terabytes (norandommap, or more memory)")
     _compare(said["jobs"], times)
     for kind, list_ns in times.items():
         if kind == "write" and (count or missing):
