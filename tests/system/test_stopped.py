@@ -239,7 +239,8 @@ def test_a_sweep_is_stopped_phase_by_phase_and_goes_on(number: int, status: int,
         assert least <= len(found) and kept.items() <= found.items(), f"{phase}: {said}"
         if phase != "the page is made":
             known = f"david: bench: stopped; {len(found)} of 4 runs are there, and the same command goes on"
-            assert last == known, f"{phase}: {said}"
+            early = ["david: bench: stopped"] if phase == "a cluster is made" else []
+            assert last in [known, *early], f"{phase}: {said}"
         else:
             assert last == "david: bench: stopped", f"{phase}: {said}"
         kept = found
