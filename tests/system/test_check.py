@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.machinery
+import importlib.util
+import os
 import signal
 import subprocess
 import sys
@@ -48,6 +52,26 @@ def test_all_parts_run_four_at_a_time_and_their_times_are_said(tmp_path: Path) -
     assert "ok 1 of a suite" in done.stdout and "all tests passed" in done.stderr
     cpu = {part: int(row[1]) for part, row in rows(done).items()}
     assert cpu["unit"] > 0 and max(cpu, key=cpu.__getitem__) == "unit", cpu
+
+
+def test_a_part_that_has_just_ended_does_not_save_the_others(tmp_path: Path) -> None:
+    """It has been waited for, and is still among those that run. It hung once, on a busy machine."""
+    loader = importlib.machinery.SourceFileLoader("check", str(CHECK))
+    spec = importlib.util.spec_from_loader("check", loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["check"] = module  # its dataclasses look there
+    loader.exec_module(module)
+    over, on = (subprocess.Popen([name, "100"], start_new_session=True) for name in ("true", "sleep"))
+    over.wait()
+    check = module.Check(tmp_path, "make check", {})
+    check.running = [over, on]
+    try:
+        check.end()
+        assert on.wait(60) == -signal.SIGINT
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(on.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
