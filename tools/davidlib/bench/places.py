@@ -123,13 +123,14 @@ class Recorder:
         (self.top / "buffer_size_kb").write_text(str(BUFFER_KIB))
         (self.top / "tracing_on").write_text("0")
         (self.top / "events/david/david_queue/enable").write_text("1")
-        self.pipe = os.open(self.top / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+        self.pipe: int | None = os.open(self.top / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
 
     def begin(self, start_ns: int) -> None:
         self.counts = Counts(self.sectors, self.journal, start_ns, self.disks[0])
         (self.top / "tracing_on").write_text("1")
 
     def drain(self) -> None:
+        assert self.pipe is not None, "it is closed"
         while True:
             try:
                 text = os.read(self.pipe, CHUNK).decode()
@@ -154,8 +155,11 @@ class Recorder:
         return self.counts.found()
 
     def close(self) -> None:
-        os.close(self.pipe)
-        remove()
+        """Once, however often it is called."""
+        if self.pipe is not None:
+            os.close(self.pipe)
+            self.pipe = None
+            remove()
 
 
 def remove() -> None:

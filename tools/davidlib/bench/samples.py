@@ -111,6 +111,7 @@ class Sampler:
         self.read, self.before, self.recorder = read, before, places
         self.rows: list[Row] = []
         self.places: dict[str, Any] | None = None
+        self.pid: int | None = None
 
     def __enter__(self) -> Sampler:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -132,8 +133,12 @@ class Sampler:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Once, however often it is called."""
+        if self.pid is None:
+            return
         os.kill(self.pid, signal.SIGTERM)
         with os.fdopen(self.reader) as file:
             text = file.read()
         os.waitpid(self.pid, 0)
+        self.pid = None
         self.rows, self.places = json.loads(text) if text else ([], None)

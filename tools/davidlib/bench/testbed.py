@@ -196,6 +196,7 @@ class Span:
 
     def __init__(self, disk: Target, recorder: places.Recorder | None) -> None:
         self.disk, self.recorder = disk, recorder
+        self.sampler: Sampler | None = None
         disk.set_mode("timing-accurate")
         self.limits = disk.limits()
         self.first = disk.figures()
@@ -219,10 +220,19 @@ class Span:
             self.recorder.end()
         now = self.disk.figures()
         self.array_then = self.disk.of_array()
+        assert self.sampler, "it has begun"
         self.sampler.__exit__()
         self.part = baseline.difference(now, self.before)
         self.timed = baseline.difference(now, self.first)
-        self.sampler.rows.append(row(self.part, self.ns))
+        self.rows = [*self.sampler.rows, row(self.part, self.ns)]
+        self.places = self.sampler.places
+
+    def close(self) -> None:
+        """Nobody samples or records any more, whatever became of the workload."""
+        if self.sampler:
+            self.sampler.__exit__()
+        if self.recorder:
+            self.recorder.close()
 
     def home(self) -> steady.Home:
         """What came to the disk, and what a shingled one has not written home. To ask takes time."""
@@ -252,11 +262,18 @@ def recorder(disk: Target, found: journal.Ranges | None) -> places.Recorder | No
 
 def measure(run: dict[str, Any], top: str, disk: Target, found: journal.Ranges | None) -> dict[str, Any]:
     """The workload in the drive's time, and all that is known of it. FOUND is where a journal lies."""
-    work = run["workload"]
-    kind, params = KINDS[work["kind"]], work["params"]
     recording = recorder(disk, found)
     align()
     span = Span(disk, recording)
+    try:
+        return measured(run, top, span)
+    finally:
+        span.close()
+
+
+def measured(run: dict[str, Any], top: str, span: Span) -> dict[str, Any]:
+    work, disk = run["workload"], span.disk
+    kind, params = KINDS[work["kind"]], work["params"]
     disk.rebuild()
     fail(run, disk)
     is_random = bool(kind.random and kind.random(params))
@@ -272,15 +289,14 @@ def measure(run: dict[str, Any], top: str, disk: Target, found: journal.Ranges |
     span.end()
     # A program that says how long it was at its operations has a start and an end besides.
     ns, left = record.own_ns or span.ns, span.left(top)
-    if recording:
-        recording.close()  # that waits, so the drive would write meanwhile
+    span.close()  # not before: that waits, so the drive would write meanwhile
     homes = (steady.home_of(span.before), span.home())
     seen = doubts.Seen(
         record, ns, left, span.part, span.timed, homes, span.limits, is_random, kind.rated,
         0 if record.own_ns else span.start, warming.outcome() if warming else None,
         span.warm if warming else None, "faults" in run, params.get("steady"), bool(disk.rebuilt),
         is_mended(run, span.array_then))
-    result = outcome(seen, span.sampler.rows) | {"places": span.sampler.places}
+    result = outcome(seen, span.rows) | {"places": span.places}
     return with_array(result, run, span)
 
 
