@@ -7,13 +7,14 @@ The reads come one after another. Platters stand in david-sim as the disks' did 
 from __future__ import annotations
 
 import json
+import operator
 import os
 import random
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cases import case
@@ -79,13 +80,14 @@ def reads_of(told: Told) -> list[tuple[int, int]]:
 
 
 def by_md(told: Told, reads: list[tuple[int, int]]) -> tuple[int, list[int], list[dict]]:
-    """When the first one came, what each took, and what each member did."""
+    """When the first one came, what each took, and what each member did behind those that place heads."""
     with failing(told) as names:
         fd = os.open(ARRAY, os.O_RDONLY | os.O_DIRECT)
-        before = [device_stats(name) for name in names]  # the kernel has looked for partitions
         try:
             began, took = time.monotonic_ns(), []
             for number, (sector, sectors) in enumerate(reads):
+                if number == placing(told):
+                    before = [device_stats(name) for name in names]
                 if number == len(reads) - 1:
                     time.sleep(LAST_S)
                 start = time.monotonic_ns()
@@ -112,10 +114,35 @@ def by_david_sim(told: Told, reads: list[tuple[int, int]], began: int) -> tuple[
     return times, json.loads(done.stdout)["members"]
 
 
+def read_and_written(member: dict) -> tuple[int, int, int]:
+    """Of a member in david-sim: reads, writes, bytes that were read."""
+    return member["reads"], member["writes"], member["read_bytes"]
+
+
+def without_placing(told: Told, reads: list[tuple[int, int]], began: int,
+                    whole: list[dict]) -> list[tuple[int, ...]]:
+    """What each member did of the WHOLE in david-sim behind the reads that place heads. Which copy md reads
+    of the first of these depends on what the kernel has read before.
+    """
+    _, placed = by_david_sim(replace(told, bad=()), reads[:placing(told)], began)
+    return [tuple(map(operator.sub, read_and_written(one), read_and_written(other)))
+            for one, other in zip(whole, placed, strict=True)]
+
+
+def differ_by_the_last(told: Told, mine: list[tuple[int, ...]], theirs: list[tuple[int, ...]]) -> bool:
+    """Members did the same. Of copies, the last read, which is not compared, may be of another one."""
+    if mine == theirs or told.level not in ("1", "10"):
+        return mine == theirs
+    apart = [tuple(map(operator.sub, one, other)) for one, other in zip(mine, theirs, strict=True)]
+    last = (1, 0, reads_of(told)[-1][1] * 512)
+    return sorted(apart) == sorted([last, tuple(map(operator.neg, last)), *[(0, 0, 0)] * (told.members - 2)])
+
+
 def agree(told: Told) -> None:
     reads = reads_of(told)
     began, took, members = by_md(told, reads)
-    said, simulated = by_david_sim(told, reads, began)
+    said, whole = by_david_sim(told, reads, began)
+    simulated = without_placing(told, reads, began, whole)
     compared = slice(placing(told), -1)
     reads, took, said = reads[compared], took[compared], said[compared]
     apart = [abs(one - other) for one, other in zip(took, said, strict=True)]
@@ -126,11 +153,10 @@ def agree(told: Told) -> None:
         f"{sum(took) / 1e9:.4f} s of md, {sum(said) / 1e9:.4f} s of david-sim")
     if slow < 3 or not large:
         raise Failed(f"only {slow} reads met what is bad, {large} of them large")
-    for number, (one, other) in enumerate(zip(members, simulated, strict=True)):
-        mine = (one["requests"]["read"], one["requests"]["write"], one["sectors"]["read"] * 512)
-        theirs = (other["reads"], other["writes"], other["read_bytes"])
-        if mine != theirs:
-            raise Failed(f"member {number}: {mine}, and david-sim says {theirs}")
+    mine = [(one["requests"]["read"], one["requests"]["write"], one["sectors"]["read"] * 512)
+            for one in members]
+    if not differ_by_the_last(told, mine, simulated):
+        raise Failed(f"members did {mine}, and david-sim says {simulated}")
     worst = max(range(len(apart)), key=lambda at: apart[at])
     if apart[worst] > NEAR_NS:
         raise Failed(f"read {worst} {reads[worst]} took {took[worst]} ns, and david-sim says {said[worst]}")
