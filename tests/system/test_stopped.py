@@ -198,15 +198,19 @@ def test_a_report_is_stopped(number: int, status: int, seconds: float, tmp_path:
 
 @pytest.mark.parametrize(("number", "status"), BOTH)
 @pytest.mark.parametrize("sign", [pytest.param(after(0.4), id="the trace is read"),
-                                  pytest.param(running("david-sim blocks", 0.2), id="drives serve it")])
+                                  pytest.param(running("david-sim blocks"), id="drives serve it")])
 def test_a_simulation_is_stopped_and_its_table_is_not_there_in_part(number: int, status: int, sign: Sign,
                                                                     tmp_path: Path) -> None:
-    """Half of a table would look like a whole one."""
-    out = tmp_path / "out.csv"
-    begun = Begun(["sim", str(big_trace(tmp_path)), "--profile", "seagate-exos-x20-20tb", "--loop", "open",
-                   "-o", str(out)], tmp_path)
-    begun.until(sign)
-    got, said = begun.end(number, whole=number == signal.SIGINT)
+    """Half of a table would look like a whole one. Where it was done before it was asked: again."""
+    out, trace = tmp_path / "out.csv", str(big_trace(tmp_path))
+    words = ["sim", trace, "--profile", "seagate-exos-x20-20tb", "--loop", "open", "-o", str(out)]
+    for _ in range(5):
+        out.unlink(missing_ok=True)
+        begun = Begun(words, tmp_path)
+        begun.until(sign)
+        got, said = begun.end(number, whole=number == signal.SIGINT)
+        if got:
+            break
     assert got == status and said in ("david: sim: stopped\n", SILENT), said
     assert not out.exists() or len(out.read_text().splitlines()) == REQUESTS + 1
 
