@@ -931,7 +931,6 @@ static void cwd_changed(struct world *w, struct about *a)
 	u32 length;
 	const char *cwd = tracefile_find(a->record, TRACEFILE_CWD, 1, &length);
 	char path[PATH_MAX];
-
 	struct place *place = a->thread->place;
 	struct view view = { place->mounts->root, place->mounts, MOUNT_FIRST, false };
 

@@ -498,7 +498,6 @@ void path_use_names(struct compiler *c)
 {
 	struct tree_found dir = { .mode = S_IFDIR | 0755 };
 	struct making *g = &c->making;
-
 	const struct node *empty = must_be_empty(g);
 
 	if (empty)

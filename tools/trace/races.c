@@ -613,6 +613,16 @@ static void undo_step(struct finder *f)
 	f->first = min(f->first, step->op);
 }
 
+/* The steps stay, and names are as they were before the first. */
+static void undo_all(struct finder *f)
+{
+	u32 steps = f->steps;
+
+	for (; f->steps; f->steps--)
+		undo_step(f);
+	f->steps = steps;
+}
+
 static bool says(const struct finder *f, const struct op *op, u32 name)
 {
 	u32 i;
@@ -764,8 +774,6 @@ static void tell_order(struct finder *f)
 	struct races *r = f->races;
 	u32 i, k, base = 0, before = 0;
 
-	for (i = 0; i < f->ops; i++)
-		f->op[i].taken = false;
 	for (k = 0; k < f->steps; k++) {
 		struct op *op = &f->op[f->step[k].op];
 
@@ -812,7 +820,7 @@ bool races_find(struct races *races, sqlite3 *sqlite)
 		good = each_row(&f, sqlite, take_claims);
 	find_first_states(&f);
 	find_order(&f);
-	find_first_states(&f);
+	undo_all(&f);
 	tell_order(&f);
 	free(f.step);
 	free(f.change_back);
