@@ -263,7 +263,7 @@ def swept(results: Results, monkeypatch: pytest.MonkeyPatch, run_all: Callable) 
     found = runs.expand(parse("seeds = [1, 2, 3]\n" + DISK + WORK))
     results.begin("", found)
     monkeypatch.setattr(loop, "run_all", run_all)
-    monkeypatch.setattr(loop, "_report", lambda results: 0)
+    monkeypatch.setattr(loop, "inner", lambda *words: 0)
     monkeypatch.setattr(durations, "KEPT", results.top / "seconds.json")
     return loop.do(argparse.Namespace(workers=1, scheduler=""), results, found, 1)
 

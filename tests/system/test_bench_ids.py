@@ -358,7 +358,7 @@ def test_one_run_by_two_names_is_done_once(tmp_path: Path, monkeypatch: pytest.M
             results.add(run, result_of(1, 3.0))
 
     monkeypatch.setattr(loop, "run_all", run_all)
-    monkeypatch.setattr(loop, "_report", lambda results: 0)
+    monkeypatch.setattr(loop, "inner", lambda *words: 0)
     assert loop.do(argparse.Namespace(workers=1, scheduler=""), results, found, 1) == 0
     assert seen == [found[0].id] and len(json.loads((tmp_path / "results.json").read_text())) == 2
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from davidlib import util
 from davidlib.pages import writing
 from davidlib.pages.tables import Table
 from davidlib.trace import figures, program
@@ -167,7 +168,7 @@ def test_without_what_draws_a_page_has_its_numbers_and_says_so(
     page = tmp_path / "page.html"
     for labs, words in ((False, "the package dm-david-lab draws them."), (True, "failed to make them.")):
         monkeypatch.setattr(writing, "HAS_LABS", labs)
-        monkeypatch.setattr(writing, "TOOLS", tmp_path)
+        monkeypatch.setattr(util, "TOOLS", tmp_path)
         writing.write(page, "Trace", found)
         text, lines = page.read_text(), capsys.readouterr().err.splitlines()
         assert len(lines) == 1 and lines[0].startswith(f"david: {page}: This page has no drawings: ")

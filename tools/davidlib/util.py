@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -66,6 +67,13 @@ INTERRUPTED = 130  # by Ctrl-C
 
 # Set for a command of this program that another one of it starts: Ctrl-C comes to both, and one says so.
 INNER_WORD = "DAVID_INNER"
+
+
+def inner(*words: str | Path, quiet: bool = False) -> int:
+    """The status of a command of this program. If it is QUIET, only its errors are seen."""
+    return subprocess.run([sys.executable, TOOLS / "david", *words], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL if quiet else None,
+                          env=os.environ | {INNER_WORD: "1"}, check=False).returncode
 
 
 class Ended(KeyboardInterrupt):
@@ -129,21 +137,44 @@ def locked(path: Path, waiting_for: str) -> Iterator[None]:
         yield
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """All of it, or what was there before stays: a disk may be full. UserError says so."""
+@contextlib.contextmanager
+def replacing(path: Path, *errors: type[Exception]) -> Iterator[Path]:
+    """A place beside PATH for what is to be there: all of it, or what was there before stays, as a disk may
+    be full. UserError says so, of OSError and of these ERRORS.
+    """
+    refused: tuple[type[Exception], ...] = (OSError, *errors)
     # A pipe has no place beside it.
     new = path.with_name(path.name + ".new") if path.is_file() or not path.exists() else path
     try:
-        new.write_bytes(content.encode() if isinstance(content, str) else content)
+        if new != path:
+            new.unlink(missing_ok=True)
+        yield new
         if new != path:
             os.replace(new, path)
     except BaseException as error:  # Ctrl-C, too
         with contextlib.suppress(OSError):
             if new != path:
                 new.unlink(missing_ok=True)
-        if not isinstance(error, OSError):
+        if not isinstance(error, refused):
             raise
-        raise UserError(f"{path}: {error.strerror}; it is as it was before") from None
+        raise UserError(f"{path}: {reason_of(error)}; it is as it was before") from None
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """As replacing()."""
+    with replacing(path) as new:
+        new.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def gone_if_stopped(path: str | Path | None) -> Iterator[None]:
+    """A program writes PATH, from its beginning on. After Ctrl-C half of it would look like all of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if path:
+            Path(path).unlink(missing_ok=True)
+        raise
 
 
 def jobs() -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 from collections import Counter
 from typing import Any
 
-from ..util import FAILED, INNER_WORD, UserError, ended_status, say
+from ..util import FAILED, UserError, ended_status, inner, say
 from . import durations, lock
 from .results import Results, environment
 from .runs import Run
@@ -126,13 +125,8 @@ def do(args: argparse.Namespace, results: Results, runs: list[Run], most: int,
         results.write_tables(loaded)
     if progress.failed:
         say(f"bench: {len(progress.failed)} of {len(todo)} runs failed; the same command tries them again")
-    status = _report(results) if loaded else FAILED
+    status = inner("report", results.top) if loaded else FAILED
     return FAILED if progress.failed else status
-
-
-def _report(results: Results) -> int:
-    return subprocess.run([sys.executable, sys.argv[0], "report", str(results.top)],
-                          env=os.environ | {INNER_WORD: "1"}).returncode
 
 
 def cpus() -> int:

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..disk import dm
+from ..disk import dm, record
 from ..disk.record import TRACING
 from ..sizes import SECTOR
 
@@ -111,10 +111,7 @@ class Recorder:
         self.journal = journal
         self.sectors = dm.size_of(f"/dev/mapper/{disks[0]}") // SECTOR
         self.rest = ""
-        if not (TRACING / "instances").is_dir():
-            dm.run("mount", "-t", "tracefs", "tracefs", str(TRACING))
-        if not (TRACING / "events/david").is_dir():
-            raise dm.DeviceError("this kernel has no trace points")
+        record.mount()
         self.top = TRACING / "instances" / INSTANCE
         remove()
         self.top.mkdir()

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 from ..lab import needs
-from ..util import CACHE, INNER_WORD, TREE, UserError
+from ..util import CACHE, TREE, UserError, inner
 
 LIST = TREE / "tools" / "setup-bench.txt"
 VENV = CACHE / f"venv-bench-{hashlib.sha256(LIST.read_bytes()).hexdigest()[:10]}"
@@ -34,8 +34,5 @@ def become() -> None:
 
 
 def lab(kind: str, kernel: str) -> None:
-    words = ["lab", "module", "--kind", kind, "--kernel", kernel]
-    done = subprocess.run([sys.executable, str(TREE / "tools" / "david"), *words], stdout=subprocess.DEVNULL,
-                          env=os.environ | {INNER_WORD: "1"})
-    if done.returncode:
+    if inner("lab", "module", "--kind", kind, "--kernel", kernel, quiet=True):
         raise UserError("the lab's module cannot be built, see above")

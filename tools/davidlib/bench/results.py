@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ..drive import profile_bench, worth
-from ..util import TREE, VERSION, UserError, reason_of, write_whole
+from ..util import TREE, VERSION, UserError, replacing, write_whole
 from ..workload.record import QUANTILES
 from . import costs, lock, parts, places, spec
 from .runs import Run
@@ -122,16 +122,8 @@ class Results:
     def write_tables(self, loaded: list[dict[str, Any]]) -> None:
         rows = [dict(zip(COLUMNS, columns(one), strict=True)) for one in loaded]
         write_whole(self.top / "results.json", json.dumps(rows, indent=1) + "\n")
-        path, new = self.top / "results.sqlite", self.top / "results.sqlite.new"
-        new.unlink(missing_ok=True)
-        try:
+        with replacing(self.top / "results.sqlite", sqlite3.OperationalError) as new:
             _database(new, loaded)
-            os.replace(new, path)
-        except BaseException as error:  # Ctrl-C, too
-            new.unlink(missing_ok=True)
-            if not isinstance(error, OSError | sqlite3.OperationalError):
-                raise
-            raise UserError(f"{path}: {reason_of(error)}; it is as it was before") from None
 
 
 def grade_of(profile: str) -> str:

@@ -23,8 +23,6 @@ from ..drive.everyday import MEASURED, PUBLISHED
 from ..util import UserError
 from . import newprofile
 
-AGAIN = "'make left-out' writes it anew"
-
 
 @dataclass(frozen=True)
 class Sheet:

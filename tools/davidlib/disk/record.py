@@ -33,7 +33,8 @@ SPEEDUP = " mode=0"  # enum david_mode
 LOST = re.compile(r"LOST (\d+) EVENTS")
 
 
-def _mount() -> None:
+def mount() -> None:
+    """Where the kernel tells of requests. DeviceError: it does not tell."""
     if not (TRACING / "instances").is_dir():
         dm.run("mount", "-t", "tracefs", "tracefs", str(TRACING))
     if not (TRACING / "events/david").is_dir():
@@ -106,7 +107,7 @@ def _buffer_kib(name: str) -> int:
 @contextmanager
 def _tracing(name: str, device: str, file: IO[str]) -> Iterator[Reader]:
     """An instance of the kernel's tracing for this disk only."""
-    _mount()
+    mount()
     instance = TRACING / "instances" / f"david-{name}"
     try:
         instance.mkdir()

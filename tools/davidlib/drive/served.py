@@ -17,7 +17,7 @@ from ..quantile import at_rank
 from ..trace import blocks
 from ..trace.account import Account, Taken
 from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
-from ..util import NOT_BELIEVABLE, UserError, say
+from ..util import NOT_BELIEVABLE, UserError, gone_if_stopped, say
 from . import recording
 from .asking import Asking
 from .files import find
@@ -174,12 +174,8 @@ def serve(trace: Trace, way: Way) -> dict[str, Any]:
         if way.out and (len(targets) > 1 or len(loops) > 1):
             raise UserError("-o is for one drive, and for --loop open or closed")
         asking = Asking()
-        try:
+        with gone_if_stopped(way.out):
             served = [serve_one(requests, target, loops, way, asking) for target in targets]
-        except KeyboardInterrupt:
-            if way.out:
-                Path(way.out).unlink(missing_ok=True)  # it has the requests up to then
-            raise
     return {"trace": trace.as_json(), "served": served}
 
 

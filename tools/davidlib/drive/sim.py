@@ -18,7 +18,7 @@ from ..command import Commands
 from ..quantile import at_rank
 from ..sizes import SECTOR, size_arg, time_arg
 from ..trace import blocks
-from ..util import DAVID, UserError, say
+from ..util import DAVID, UserError, gone_if_stopped, say
 from . import recording, served
 from .files import find
 
@@ -66,11 +66,8 @@ def simulate(path: str, profile: str | None, options: list[str], out: str | None
         line = [str(build.ensure("david-sim")), "replay", "--profile", str(drive)]
         line += ["--size", str(head.sectors), "--recorded", path, "--out", str(to), "--json"]
         line += [word for option in options for word in ("--option", option)]
-        try:
+        with gone_if_stopped(to):
             done = subprocess.run(line, capture_output=True, text=True)
-        except KeyboardInterrupt:
-            to.unlink(missing_ok=True)  # it has the requests up to then
-            raise
         if not done.stdout.startswith("{"):
             to.unlink(missing_ok=True)
             raise UserError(f"{path}: {done.stderr.strip() or 'david-sim failed'}")

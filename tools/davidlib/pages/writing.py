@@ -8,14 +8,12 @@ stands on the page.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from ..util import HAS_LABS, TOOLS, say, write_whole
+from ..util import HAS_LABS, inner, say, write_whole
 from .document import document
 from .tables import Table, as_html
 
@@ -38,9 +36,7 @@ def _drawn(title: str, tables: Sequence[Table]) -> bytes:
     with tempfile.TemporaryDirectory(prefix="dm-david-page-") as top:
         data, page = Path(top) / "page.json", Path(top) / "page.html"
         data.write_text(told(title, tables))
-        words: list[str | Path] = [sys.executable, TOOLS / "david", "report", data, "--output", page]
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
-        return page.read_bytes() if not done.returncode else b""
+        return page.read_bytes() if not inner("report", data, "--output", page, quiet=True) else b""
 
 
 def write(path: Path, title: str, tables: Sequence[Table]) -> None:

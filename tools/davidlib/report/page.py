@@ -75,11 +75,10 @@ def _why(runs: list[dict[str, Any]], metric: str) -> str:
             "factor of what is sent, and by the most time; nothing of which the seeds leave it open. "
             "Metadata: of the blocks that were written, those that are no content of files; what a journal "
             "wrote is among them. Moved: by collection, of the pages of flash that were written. To the "
-            "journal: writes to where ext3, ext4 and xfs have theirs; of others, and on an array, it is not"
-            " known. Going on, and jumps: of requests in the order in"
-            " which they come to the disk, each beside the one before; neither the host's scheduler nor the"
-            " drive has "
-            f"reordered them yet. {escape(why.untold(runs))}</p>")
+            "journal: writes to where ext3, ext4 and xfs have theirs; of others, and on an array, it is not "
+            "known. Going on, and jumps: of requests in the order in which they come to the disk, each "
+            "beside the one before; neither the host's scheduler nor the drive has reordered them yet. "
+            f"{escape(why.untold(runs))}</p>")
 
 
 def drawn(drawings: Iterable[Drawing], number: int, section: int) -> str:
