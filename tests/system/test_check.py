@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import os
 import signal
 import subprocess
@@ -17,6 +15,7 @@ import pytest
 
 from davidlib import build
 from davidlib.util import BUILD, locked
+from helpers.scripts import loaded
 
 CHECK = Path(__file__).resolve().parents[1] / "check"
 PARTS = ("programs", "lint", "unit", "fuzz", "modules", "kunit", "commands", "traces", "labs")
@@ -56,15 +55,9 @@ def test_all_parts_run_four_at_a_time_and_their_times_are_said(tmp_path: Path) -
 
 def test_a_part_that_has_just_ended_does_not_save_the_others(tmp_path: Path) -> None:
     """It has been waited for, and is still among those that run. It hung once, on a busy machine."""
-    loader = importlib.machinery.SourceFileLoader("check", str(CHECK))
-    spec = importlib.util.spec_from_loader("check", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["check"] = module  # its dataclasses look there
-    loader.exec_module(module)
     over, on = (subprocess.Popen([name, "100"], start_new_session=True) for name in ("true", "sleep"))
     over.wait()
-    check = module.Check(tmp_path, "make check", {})
+    check = loaded(CHECK).Check(tmp_path, "make check", {})
     check.running = [over, on]
     try:
         check.end()

@@ -5,35 +5,25 @@ git. No lab.
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import tarfile
-import types
 from pathlib import Path
 
 import pytest
 
 from davidlib import source
+from helpers.scripts import loaded
 
 TREE = Path(__file__).resolve().parents[2]
+DIST = TREE / "tools/packaging/dist"
 WHEN = 1_700_000_000
-
-
-def dist(tree: Path) -> types.ModuleType:
-    loader = importlib.machinery.SourceFileLoader("dist", str(tree / "tools/packaging/dist"))
-    spec = importlib.util.spec_from_loader("dist", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dist") / "first.tar.xz"
-    assert dist(TREE).write(out, WHEN, preset=0) == len(source.whole(TREE))
+    assert loaded(DIST).write(out, WHEN, preset=0) == len(source.whole(TREE))
     return out
 
 
@@ -77,7 +67,7 @@ def test_the_same_tree_gives_the_same_bytes_whatever_its_files_dates_and_owners_
     (unpacked / "build" / "left.o").write_text("of a build\n")
     (unpacked / "tools" / "sim" / "left.o").write_text("of a build\n")
     again = tmp_path / "again.tar.xz"
-    dist(unpacked).write(again, WHEN, preset=0)
+    loaded(unpacked / DIST.relative_to(TREE)).write(again, WHEN, preset=0)
     assert again.read_bytes() == packed.read_bytes()
 
 
@@ -86,7 +76,7 @@ def test_a_changed_file_gives_other_bytes(packed: Path, unpacked: Path, tmp_path
     text = (unpacked / "README.md").read_text()
     (unpacked / "README.md").write_text(text + "\n")
     try:
-        dist(unpacked).write(tmp_path / "other.tar.xz", WHEN, preset=0)
+        loaded(unpacked / DIST.relative_to(TREE)).write(tmp_path / "other.tar.xz", WHEN, preset=0)
     finally:
         (unpacked / "README.md").write_text(text)
     assert (tmp_path / "other.tar.xz").read_bytes() != packed.read_bytes()

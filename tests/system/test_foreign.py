@@ -20,9 +20,9 @@ import pytest
 from davidlib.replay import programs
 from davidlib.trace import blocks, importing, tracefile
 from davidlib.util import UserError
+from helpers.davidtool import program as david_program
 from test_inputs import JPEG, SAMPLES, status_of
 from test_status import commands
-from test_status import program as david_program
 
 LOG = "".join(
     f'1 openat(AT_FDCWD, "/d/f{n}", O_RDONLY) = 3\n1 read(3, "x"..., 4096) = {4096 - n}\n1 close(3) = 0\n'

@@ -3,31 +3,18 @@
 
 import csv
 import functools
-import importlib.machinery
-import importlib.util
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from davidlib.drive import worth
+from helpers.scripts import loaded
 
 TREE = Path(__file__).resolve().parents[2]
 PATH = TREE / "tests/bench/goals"
 TRACED = "hp_c2490a"  # its traces lie beside the tree, or nowhere
-
-
-def loaded() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("goals", str(PATH))
-    spec = importlib.util.spec_from_loader("goals", loader)
-    assert spec
-    found = importlib.util.module_from_spec(spec)
-    sys.modules["goals"] = found  # dataclasses look there
-    loader.exec_module(found)
-    return found
 
 
 @functools.cache
@@ -44,7 +31,7 @@ def rows(text: str) -> list[str]:
 def test_the_table_in_the_tree_is_what_the_command_prints() -> None:
     """The rows of disks whose traces lie beside the tree are compared where they are."""
     there = [line for line in (TREE / "docs/results/goals.csv").read_text().splitlines() if line[:2] != "# "]
-    traced = any((one / f"{TRACED}.params").exists() for one in loaded().TRACES)
+    traced = any((one / f"{TRACED}.params").exists() for one in loaded(PATH).TRACES)
     status, text = printed("--csv")
     now = text.splitlines()
     assert status == 3 and len(now) > 40
@@ -84,7 +71,7 @@ def test_a_disk_without_traces_is_not_judged(tmp_path: Path) -> None:
 
 def test_a_figure_that_moves_misses_its_goal_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: one real figure is 20 % larger, then a drive has none."""
-    goals, table = loaded(), worth.table()
+    goals, table = loaded(PATH), worth.table()
     assert all(row.good for row in goals.depths() if "reads, per s" in row.what)
     planted = tuple(replace(one, real=one.real * 1.2) if (one.profile, one.job, one.figure) == (
         "samsung-860-pro", "reads, depth 8", "per s") else one for one in table)

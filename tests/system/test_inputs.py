@@ -13,7 +13,7 @@ import pytest
 from davidlib import losses
 from davidlib.trace import blocks, formats, importing
 from davidlib.util import UserError
-from test_status import program as david_program
+from helpers.davidtool import program as david_program
 
 SAMPLES = {
     "strace": '1 openat(AT_FDCWD, "/d/f", O_RDONLY) = 3\n1 read(3, "x", 100) = 50\n',

@@ -1,32 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """docs/results/*.csv say how each table was measured; docs/MEASURED.md says what they say. No lab."""
 
-import importlib.machinery
-import importlib.util
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from helpers.scripts import loaded
 
 TREE = Path(__file__).resolve().parents[2]
 PAGE = TREE / "docs/MEASURED.md"
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 
 
-def loaded() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("results", str(TREE / "tests/bench/results"))
-    spec = importlib.util.spec_from_loader("results", loader)
-    assert spec
-    found = importlib.util.module_from_spec(spec)
-    sys.modules["results"] = found  # dataclasses look there
-    loader.exec_module(found)
-    return found
-
-
-results = loaded()
+results = loaded(TREE / "tests/bench/results")
 FILES = sorted((TREE / "docs/results").glob("*.csv"))
 
 

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.machinery
-import importlib.util
 import re
 import sqlite3
 import subprocess
@@ -21,22 +19,13 @@ from davidlib.bench import loop, prepare
 from davidlib.nearest import nearest
 from davidlib.report import cli as report
 from davidlib.replay import cli as replay
+from helpers.davidtool import program
 from test_bench_ids import spoil, sweep
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools" / "david"
 PROGRAMS = ("david-sim", "david-store", "david-classify", "david-trace", "david-compile", "david-replay")
 SIM = ("replay", "validate", "bench", "blocks", "layout", "live", "physics", "profile")
-
-
-def program() -> types.ModuleType:
-    """tools/david as a module."""
-    loader = importlib.machinery.SourceFileLoader("david_program", str(DAVID))
-    spec = importlib.util.spec_from_loader("david_program", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
 
 
 def commands(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -267,7 +256,7 @@ def test_a_report_of_a_run_that_is_not_valid_ends_with_2(tmp_path: Path,
 def test_a_sweep_ends_as_its_page_does_unless_a_run_failed(missing: bool, status: int, tmp_path: Path,
                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     results, found = sweep(tmp_path)
-    monkeypatch.setattr(loop, "_report", lambda results: 2)
+    monkeypatch.setattr(loop, "inner", lambda *words: 2)
     monkeypatch.setattr(loop, "run_all", lambda todo, progress, *_: progress.done(todo[0], {"error": "why"}))
     if missing:
         results.path(found[0]).unlink()

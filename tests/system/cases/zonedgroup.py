@@ -197,6 +197,17 @@ def zbd_006_a_disk_that_is_opened_and_closed_meanwhile_takes_writes() -> None:
     alike(look)
 
 
+@contextmanager
+def again_and_again(command: str) -> Iterator[None]:
+    """Meanwhile a shell does that."""
+    shell = subprocess.Popen(["sh", "-c", f"while :; do {command}; done"])
+    try:
+        yield
+    finally:
+        shell.kill()
+        shell.wait()
+
+
 def table(kind: str, disk: str, first: int, count: int, shape: Shape) -> str:
     sectors = shape.size * MIB >> 9
     if kind == "linear":
@@ -237,26 +248,21 @@ def zbd_008_what_was_read_before_a_reset_is_not_read_again() -> None:
     def look(disk: str, shape: Shape) -> object:
         first, size = shape.conventional, shape.size * MIB
         sectors = size >> 9
-        reader = subprocess.Popen(["sh", "-c", f"while :; do cat {disk} >/dev/null; done"])
-        try:
-            with raw.opened(disk) as fd:
-                for turn in range(6):
+        with again_and_again(f"cat {disk} >/dev/null"), raw.opened(disk) as fd:
+            for turn in range(6):
+                for number in range(first, first + 4):
+                    raw.write(fd, bytes([0xAA]) * MIB, number * size)
+                with open(disk, "rb") as cached:
+                    cached.seek(first * size)
+                    if cached.read(MIB) != bytes([0xAA]) * MIB:
+                        raise Failed(f"{disk}: turn {turn}: not what was written")
+                manage(fd, "reset", first * sectors, 4 * sectors)
+                with open(disk, "rb") as cached:
                     for number in range(first, first + 4):
-                        raw.write(fd, bytes([0xAA]) * MIB, number * size)
-                    with open(disk, "rb") as cached:
-                        cached.seek(first * size)
-                        if cached.read(MIB) != bytes([0xAA]) * MIB:
-                            raise Failed(f"{disk}: turn {turn}: not what was written")
-                    manage(fd, "reset", first * sectors, 4 * sectors)
-                    with open(disk, "rb") as cached:
-                        for number in range(first, first + 4):
-                            cached.seek(number * size)
-                            if cached.read(MIB) != behind(disk) * MIB:
-                                raise Failed(f"{disk}: turn {turn}: zone {number} was reset, has something")
-                return conditions(fd, shape)
-        finally:
-            reader.kill()
-            reader.wait()
+                        cached.seek(number * size)
+                        if cached.read(MIB) != behind(disk) * MIB:
+                            raise Failed(f"{disk}: turn {turn}: zone {number} was reset, has something")
+            return conditions(fd, shape)
 
     alike(look)
 
@@ -293,15 +299,10 @@ def zbd_013_dm_crypt_on_zones_reads_what_it_wrote_while_its_queue_is_stopped() -
         with mapped("above", table("crypt", disk, shape.conventional, sequential, shape)) as top:
             number = os.stat(top).st_rdev
             path = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/queue/read_ahead_kb"
-            loop = f"while :; do echo 4 >{path}; sleep 0.1; echo 8 >{path}; sleep 0.1; done"
-            freezer = subprocess.Popen(["sh", "-c", loop])
-            try:
+            with again_and_again(f"echo 4 >{path}; sleep 0.1; echo 8 >{path}; sleep 0.1"):
                 fio_zbd(top, Shape(zones=sequential, size=shape.size), "--rw=randwrite", "--bs=64k",
                         "--iodepth=4", f"--size={8 * shape.size * MIB}", "--io_size=16M", "--verify=crc32c",
                         "--max_open_zones=3")
-            finally:
-                freezer.kill()
-                freezer.wait()
             with raw.opened(top) as fd:
                 zones = conditions(fd, Shape(zones=sequential, size=shape.size))
         with raw.opened(disk) as fd:

@@ -13,22 +13,16 @@ import tempfile
 import traceback
 from functools import cache
 from importlib import import_module
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from types import ModuleType
 from typing import IO, NoReturn
 
 from helpers.guest import TREE
+from helpers.scripts import loaded
 
 
 @cache
 def program() -> ModuleType:
-    loader = SourceFileLoader("david_program", str(TREE / "tools/david"))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(TREE / "tools/david", "david_program")
 
 
 def become(words: tuple[str, ...], output: tuple[IO[str], IO[str]]) -> NoReturn:

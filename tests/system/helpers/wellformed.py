@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +11,7 @@ from types import ModuleType
 from helpers import raw
 from helpers.guest import TREE, Failed, mounted
 from helpers.rulefiles import disk_with, drop_caches
+from helpers.scripts import loaded
 from helpers.units import MIB
 
 FILES = ("-o", "files=default")
@@ -22,13 +21,7 @@ NOISE = raw.patterned(1, 4 * MIB)
 
 def parsers() -> ModuleType:
     """The real parsers of `make unit`."""
-    path = str(TREE / "tests" / "unit" / "parsers")
-    loader = importlib.machinery.SourceFileLoader("parsers", path)
-    spec = importlib.util.spec_from_loader("parsers", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(TREE / "tests" / "unit" / "parsers")
 
 
 def put(path: str, size: int) -> None:
