@@ -505,6 +505,24 @@ def test_marks_of_a_table_are_its_cells(made: Callable, browser: Browser, tmp_pa
     assert seen == 4
 
 
+def test_what_a_real_drive_had_is_on_the_page_of_its_profile(tmp_path: Path) -> None:
+    """Of an SSD there is no everyday job with a figure: the page had a heading and nothing else."""
+    page = tmp_path / "bench.html"
+    words = [sys.executable, TREE / "tools/david", "profile", "bench", "samsung-pm883"]
+    done = subprocess.run([*words, "--json", "--html", page], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    [drawing] = json.loads(data_of(page))["drawings"]
+    found = {row["name"]: (row["series"], row["value"]) for row in tables_of(drawing)}
+    should = {f"{row['name']}: {name}": ("fitted, %" if figure["fitted"] else "held, %",
+                                         close(100 * figure["modelled"] / figure["real"] - 100))
+              for row in json.loads(done.stdout)["real"] for name, figure in row["figures"].items()}
+    assert found == should and len(should) > 40
+    assert "How far everyday jobs are off" not in page.read_text()
+    (tmp_path / "none.json").write_text(writing.told("x", []))
+    done = subprocess.run([*words[:2], "report", tmp_path / "none.json"], capture_output=True, text=True)
+    assert done.returncode == 1 and "no page's tables" in done.stderr, done.stderr
+
+
 def tables_of(drawing: dict) -> list[dict]:
     """A drawing's table, with its texts."""
     fields = list(drawing["labels"])

@@ -188,6 +188,26 @@ def page(results: list[Outcome]) -> Table:
                  marks=Marks((4, 5, 6, 7), "of what it should be, less 100, %"))
 
 
+def page_of_drive(measured: list[realdrives.Real]) -> Table:
+    """Each figure that a real drive had."""
+    rows: list[list[Cell]] = []
+    for row in measured:
+        for name, figure in row.figures.items():
+            offs = (None, figure.off) if figure.fitted else (figure.off, None)
+            rows.append([f"{row.name}: {name}", figure.modelled, figure.real,
+                         "1/s" if name == realdrives.COLUMNS[0] else "us", *offs,
+                         f"{row.source}; {row.why}" if row.why else row.source])
+    columns = ["job: figure", "modelled", "the drive", "unit", "held, %", "fitted, %", "source"]
+    return Table("Beside a real drive", columns, rows,
+                 ["In percent: how much more was modelled than the drive had."],
+                 marks=Marks((4, 5), "of the drive's figure, less 100, %"))
+
+
+def pages(results: list[Outcome], measured: list[realdrives.Real]) -> list[Table]:
+    """Of both, what there is anything of."""
+    return [table for table in (page(results), page_of_drive(measured)) if table.rows]
+
+
 def as_dict(outcome: Outcome) -> dict[str, Any]:
     row = outcome.row
     return {
@@ -253,7 +273,7 @@ def bench(args: argparse.Namespace) -> int:
     if args.html:
         said = Table("What the profile is worth", [], [], [summary(name, results, measured),
                                                            grade_text(counts)])
-        writing.write(Path(args.html), name, [said, page(results)])
+        writing.write(Path(args.html), name, [said, *pages(results, measured)])
     return 1 if failed(results, measured) else 0
 
 

@@ -80,6 +80,8 @@ def make(path: Path, found: dict[str, Any]) -> str:
     """The page of what was told. UserError: PATH has not all of that."""
     try:
         every = [tables.of_dict(one) for one in found["tables"]]
+        if not every:
+            raise ValueError("none")
         parts: list[str] = []
         drawings: list[Drawing] = []
         for table in every:
