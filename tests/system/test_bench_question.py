@@ -212,7 +212,7 @@ def test_how_long_a_run_took_is_in_no_result(tmp_path: Path, monkeypatch: pytest
             progress.done(run, {"text": result_of(run.described["seed"], 3.0), "took": 12.5})
 
     monkeypatch.setattr(loop, "run_all", run_all)
-    monkeypatch.setattr(loop, "_report", lambda results: 0)
+    monkeypatch.setattr(loop, "inner", lambda *words: 0)
     assert loop.do(argparse.Namespace(workers=1, scheduler=""), results, found, 1) == 0
     assert json.loads(durations.KEPT.read_text()) == {durations.likeness(found[0]): 12.5}
     assert not any("12.5" in path.read_text() for path in results.runs.iterdir())
