@@ -237,24 +237,34 @@ static bool is_shared(const struct profile *profile)
 	return profile->kind == DRIVE_DISK || profile_shares_link(profile);
 }
 
+static double least_time(const struct physics *ph, double read, double written, double rate)
+{
+	return (is_shared(&ph->profile) ? read + written : max(read, written)) / rate;
+}
+
 /* The time of a job, and what media and interface need for its bytes alone. */
 static bool least_seconds(const struct physics *ph, struct job *job, enum rule_state state,
 			  bool seeks, double *s, double *least)
 {
 	struct job_limits limits;
 	struct job_result result;
-	double rate, read, written;
+	double rate, read, written, cached = 0;
 
 	if (!physics_run(ph, job, state, &result))
 		return false;
 	*s = result.ns / 1e9;
 	read = result.op[DISK_READ].bytes;
 	written = result.op[DISK_WRITE].bytes;
+	/* What is read again by chance crosses the interface only. */
+	if (job->parts[0].order == JOB_RANDOM)
+		cached = 512.0 * result.op[DISK_READ].cached;
 	job_release(&result);
 	job_limits(job, &ph->profile, &limits);
 	rate = limits.interface && limits.interface < limits.media ? limits.interface :
 								     limits.media;
-	*least = (is_shared(&ph->profile) ? read + written : max(read, written)) / rate;
+	*least = least_time(ph, read - cached, written, rate);
+	if (cached && limits.interface)
+		*least = max(*least, least_time(ph, read, written, limits.interface));
 	if (seeks)	/* the first one may find the arm there */
 		*least += (job->count - 1.0) * seek_time(&ph->profile, 1) / 1e9;
 	return true;
