@@ -27,7 +27,7 @@ struct member_request {
 	struct array_wait *wait;
 	struct array_wait *then;	/* a read: its place is written, and this waits for it */
 	u64 submitted;			/* the array's time */
-	u64 end;			/* sector */
+	u64 end;			/* sector, counted from where data begin */
 	u32 member;
 	u32 extra;			/* sectors that nobody asked for */
 	bool mends;			/* array-mend.c's: no place of the head to md */
@@ -88,6 +88,8 @@ struct array {
 	bool beyond;			/* md would have taken a member out */
 	bool several;			/* a read failed beside another request */
 	bool copies_bad;		/* a mirror: two copies of a block could not be read */
+	bool part_written;		/* of a row, and more than a block of 4 KiB */
+	bool joined;			/* pieces from small chunks, as one request to a member */
 	bool plugged;			/* some member's plug has something */
 	bool frozen;			/* mirrors: requests wait in @held, */
 	struct parent *held;

@@ -93,6 +93,49 @@ static void init_copies(struct array_layout *layout, u64 chunks)
 			 div_u64(chunks, layout->far) * layout->chunk;
 }
 
+#define BITMAP_SMALL	8		/* sectors that mdadm keeps for a bitmap, */
+#define BITMAP_MEDIUM	128		/* from 8 GiB on, */
+#define BITMAP_LARGE	256		/* and from 200 GiB on */
+#define HEADROOM	262144		/* sectors, most, or 0.1 %, for a later reshape */
+#define MEBIBYTE	2048		/* sectors */
+#define MIRROR_UNIT	128		/* sectors: mdadm's sizes of mirrors are such */
+
+static u32 bitmap_room(u64 sectors)
+{
+	if (sectors < 128)
+		return 0;
+	if (sectors - 128 >= 200ULL * 1024 * MEBIBYTE)
+		return BITMAP_LARGE;
+	return sectors - 8 > 8ULL * 1024 * MEBIBYTE ? BITMAP_MEDIUM : BITMAP_SMALL;
+}
+
+static u64 whole_units(const struct array_layout *layout, u64 sectors, u64 taken)
+{
+	sectors = sectors > taken ? sectors - taken : 0;
+	return layout->level == ARRAY_1 ? sectors & ~(MIRROR_UNIT - 1ULL) : sectors;
+}
+
+u64 layout_metadata(struct array_layout *layout, enum array_metadata metadata, u64 sectors)
+{
+	u32 headroom = HEADROOM, bitmap = bitmap_room(sectors);
+	u64 taken;
+
+	layout->start = 0;
+	layout->superblock = ((sectors & ~7ULL) - 16) & ~7ULL;
+	if (metadata == METADATA_NONE)
+		return sectors;
+	if (metadata == METADATA_1_0) {		/* superblock, list of bad blocks, bitmap */
+		taken = sectors % 8 + 16 + 8 + bitmap;
+		return whole_units(layout, sectors, taken);
+	}
+	while ((u64)headroom << 10 > sectors && (!layout->chunk || headroom >= 4 * layout->chunk))
+		headroom >>= 1;
+	taken = div_u64(24 + bitmap + headroom + MEBIBYTE - 1, MEBIBYTE) * MEBIBYTE;
+	layout->start = taken;
+	layout->superblock = 8;
+	return whole_units(layout, sectors, taken);
+}
+
 static u32 least_members(const struct array_layout *layout)
 {
 	static const u32 least[] = { [ARRAY_0] = 1, [ARRAY_1] = 1, [ARRAY_4] = 2,

@@ -5,8 +5,8 @@
  * raid10.c __raid10_find_phys() and calc_sectors(), raid0.c.
  *
  * All members have the same size. All places and lengths are sectors of 512 bytes, those
- * on a member counted from where its data begin. A row is a chunk at the same place of
- * each member; RAID-4, 5 and 6 have parity in each row.
+ * on a member counted from where its data begin: see layout_metadata(). A row is a chunk at
+ * the same place of each member; RAID-4, 5 and 6 have parity in each row.
  */
 #ifndef DAVID_ARRAY_LAYOUT_H
 #define DAVID_ARRAY_LAYOUT_H
@@ -46,6 +46,8 @@ struct array_layout {
 	u32 chunk;			/* sectors; not for RAID-1 */
 	u32 near, far;			/* RAID-10: copies beside each other, and far apart, */
 	bool offset;			/* these in the next row */
+	u64 start;			/* sector of a member where its data begin */
+	u64 superblock;			/* sector of a member */
 
 	/* By layout_init() */
 	u64 member_sectors;		/* used of each member */
@@ -70,6 +72,16 @@ bool layout_parse(struct array_layout *layout, const char *word);
 
 /* Its name, as layout_parse() takes it; "" for levels that have one layout only. */
 void layout_print(const struct array_layout *layout, char *text, size_t size);
+
+/* Where md's superblock lies: at the end of a member, or in its first blocks. */
+enum array_metadata { METADATA_NONE, METADATA_1_0, METADATA_1_2 };
+
+/*
+ * How many sectors mdadm takes of a drive of @sectors for a new array without a bitmap. Sets where
+ * they begin, in ->start, and ->superblock. 0: the drive is too small. Source: mdadm 4.2,
+ * super1.c validate_geometry1() and choose_bm_space(): room for a bitmap is kept always.
+ */
+u64 layout_metadata(struct array_layout *layout, enum array_metadata metadata, u64 sectors);
 
 /* For members of @member_sectors. Returns NULL, or what is wrong. */
 const char *layout_init(struct array_layout *layout, u64 member_sectors);

@@ -46,7 +46,7 @@ static void mend_send(struct array *array, struct mend *mend, u32 to, enum disk_
 		array->failed = true;
 		return;
 	}
-	request->disk.sector = sector;
+	request->disk.sector = array->setup.layout.start + sector;
 	request->disk.sectors = sectors;
 	request->disk.op = op;
 	/* Of a mirror it waits for writes, too: submit_bio_wait(). */
@@ -269,17 +269,17 @@ static struct mend *mend_make(struct array *array, const struct member_request *
 	mend->user = request->wait;
 	mend->user->left++;
 	mend->member = request->member;
-	mend->sector = request->disk.sector;
+	mend->sector = request->end - request->disk.sectors;
 	mend->sectors = request->disk.sectors;
 	return mend;
 }
 
 static void begin_rows(struct array *array, const struct member_request *request)
 {
-	u64 sector = request->disk.sector & ~(ARRAY_BLOCK - 1ULL);
+	u64 sector = (request->end - request->disk.sectors) & ~(ARRAY_BLOCK - 1ULL);
 	struct mend *mend;
 
-	for (; sector < request->disk.sector + request->disk.sectors; sector += ARRAY_BLOCK) {
+	for (; sector < request->end; sector += ARRAY_BLOCK) {
 		if (stripes_know(array, request->member, sector))
 			continue;
 		mend = mend_make(array, request);

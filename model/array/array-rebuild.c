@@ -131,6 +131,7 @@ const char *array_rebuild_check(const struct array_setup *setup, const struct ar
 
 /* Requests */
 
+/* @sector is the drive's. */
 static void send(struct rebuild *rebuild, u32 member, enum disk_op op, u8 flags, u64 sector,
 		 u32 sectors, struct array_wait *wait)
 {
@@ -161,8 +162,9 @@ static void send_to(struct rebuild *rebuild, u64 members, enum disk_op op,
 
 	for (i = 0; members; i++, members >>= 1)
 		if (members & 1)
-			send(rebuild, i, op, op == DISK_READ ? DISK_SYNC : 0, sector,
-			     block->sectors, &block->wait);
+			send(rebuild, i, op, op == DISK_READ ? DISK_SYNC : 0,
+			     rebuild->array->setup.layout.start + sector, block->sectors,
+			     &block->wait);
 }
 
 /* Blocks */

@@ -610,6 +610,7 @@ static void write_part(struct array *array, u64 row, u32 from, u32 to, u8 flags,
 {
 	struct stripe_op *op = find_op(array, row);
 
+	array->part_written |= from / ARRAY_BLOCK != (to - 1) / ARRAY_BLOCK;
 	if (op)
 		op->flags |= flags;
 	else

@@ -11,6 +11,8 @@
 #include "../planted.h"
 #include "array-internal.h"
 
+#define SMALL_CHUNK	128		/* sectors */
+
 /* A request of the array's user. */
 struct parent {
 	struct array_wait wait;
@@ -116,6 +118,17 @@ const char *array_doubt(const struct array *array)
 	return NULL;
 }
 
+const char *array_single_doubt(const struct array *array)
+{
+	if (array->part_written)
+		return
+"a write of more than 4 KiB and less than a row: md does it by 4 KiB, which single times show";
+	if (array->joined)
+		return
+"chunks below 64 KiB, and a request of several to one member: md sends them one by one";
+	return NULL;
+}
+
 void array_destroy(struct array *array)
 {
 	u32 i;
@@ -162,6 +175,8 @@ void extents_add(struct array *array, struct array_extents *extents, u32 member,
 	if (extents->last[member])
 		last = &extents->all[extents->last[member] - 1];
 	if (last && last->sector + last->sectors == sector) {
+		array->joined |= array->setup.layout.chunk < SMALL_CHUNK &&
+				 array->setup.layout.level != ARRAY_1;
 		last->sectors += sectors;
 		last->extra += extra ? sectors : 0;
 		return;
@@ -187,7 +202,7 @@ static struct member_request *request_make(struct array *array, const struct arr
 		array->failed = true;
 		return NULL;
 	}
-	request->disk.sector = extent->sector;
+	request->disk.sector = array->setup.layout.start + extent->sector;
 	request->disk.sectors = extent->sectors;
 	request->disk.op = op;
 	request->disk.flags = flags;
@@ -241,7 +256,7 @@ void extents_replace(struct array *array, struct array_extents *extents, u8 flag
 /* What was read is written. */
 static void replace_extent(struct array *array, const struct member_request *request)
 {
-	struct array_extent extent = { .sector = request->disk.sector,
+	struct array_extent extent = { .sector = request->end - request->disk.sectors,
 				       .sectors = request->disk.sectors,
 				       .member = request->member };
 

@@ -115,6 +115,9 @@ void array_turn(struct array *array, const u64 *angles);
 /* Why what was got from elsewhere took a time that is not to be believed; or NULL. */
 const char *array_doubt(const struct array *array);
 
+/* Why single requests may take other times than with md, which were held one by one; or NULL. */
+const char *array_single_doubt(const struct array *array);
+
 /* The memory of the members' disks. */
 size_t array_bytes(const struct array *array);
 

@@ -109,9 +109,9 @@ def sectors(profile: str) -> int:
 
 
 def holds(profile: str, level: str, members: int) -> int:
-    """Bytes: whole chunks of 512 KiB of each member that has data."""
-    size = sectors(profile)
-    return 512 * (size if level in ("none", "1") else size // 1024 * 1024 * ROOM[level][members])
+    """Bytes of the array. david-sim is asked for the same elsewhere here, and the lab's mdadm by
+    cases/arrays.py."""
+    return 512 * candidates.sectors_of(level, members, sectors(profile))
 
 
 def brute(profile: str, level: str, iops: float, p99_ms: float, capacity: int, job: str) -> int | None:

@@ -44,9 +44,10 @@ SIM = {
     "blank SSD": Asked(FLASH, (Part(writes=30, rate=10_000_000, flush=20, span=1 << 24),),
                        count=3000, warm=100, options=("precondition=fresh", "buffer_reads=yes")),
     "RAID-0 of SSDs": Asked(FLASH, (Part(writes=40, depth=1, span=1 << 26),), count=400,
-                            array="0 members=3 chunk=64K", options=(*FULL[:1], *SMALL)),
+                            array="0 members=3 chunk=64K metadata=none", options=(*FULL[:1], *SMALL)),
     "RAID-5 of SSDs": Asked(FLASH, (Part(writes=40, depth=1, span=1 << 26),), count=400,
-                            array="5 members=5 chunk=64K stripe-cache=0", options=(*FULL[:1], *SMALL)),
+                            array="5 members=5 chunk=64K stripe-cache=0 metadata=none",
+                            options=(*FULL[:1], *SMALL)),
 }
 # Of these no job has any: other tests have.
 SIM_IDLE = {
@@ -128,9 +129,9 @@ def test_a_figure_of_a_page_that_is_wrong_is_found() -> None:
 
 
 BLOCKS = {
-    "disk and array": secondblocks.Asked(PLAIN, "5 members=4 stripe-cache=0"),
-    "RAID-0": secondblocks.Asked(FLASH, "0 members=3 chunk=64K", ("raw_capacity=4194304sectors",),
-                                 gap=150_000, bound=1000, flushes=0),
+    "disk and array": secondblocks.Asked(PLAIN, "5 members=4 stripe-cache=0 metadata=none"),
+    "RAID-0": secondblocks.Asked(FLASH, "0 members=3 chunk=64K metadata=none",
+                                 ("raw_capacity=4194304sectors",), gap=150_000, bound=1000, flushes=0),
     "new SSD": secondblocks.Asked(FLASH, options=("precondition=fresh", "power_loss_protection=yes"),
                                   gap=150_000, bound=1000),
     "drive with caches": secondblocks.Asked(str(PROFILES / "quick.profile"), count=1200),

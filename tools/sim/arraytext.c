@@ -18,11 +18,23 @@ const char array_words[] =
 "                        parity-last. RAID-6 only: ddf-zero-restart, ddf-N-restart,\n"
 "                        ddf-N-continue, and the first five with -6 behind.\n"
 "                        RAID-10: n2, f2, o2 and the like: near, far or offset copies (n2)\n"
+"  metadata=1.2          where md's superblock lies, and how much of a drive mdadm leaves to data:\n"
+"                        1.2, as david array create and mdadm have it, 1.0, or none: all of it\n"
+"  member-size=BYTES     of each member, such as 64M: mdadm's --size (as much as there is). It\n"
+"                        says where far copies lie\n"
+"  data-offset=BYTES     where a member's data begin (as metadata says)\n"
 "  failed=N+N            members, counted from 0, that have failed (none)\n"
 "  reads=md              which copy is read: as md chooses, first, round-robin, shortest (queue)\n"
 "  rmw=enable            md's rmw_level, for small writes with parity: disable, enable, prefer\n"
 "  stripe-cache=256      blocks of each member that md keeps, 0 to 32768 (256)\n"
 "  seed=1                of the members' start angles\n";
+
+/* What an array's text says of the part of each drive that md uses. */
+struct used_part {
+	enum array_metadata metadata;
+	u64 size, start;	/* sectors */
+	bool has_size, has_start;
+};
 
 static int array_wrong_word(const char *word, const char *text)
 {
@@ -121,8 +133,48 @@ static const char *service_word(struct array_setup *setup, const char *name, cha
 	return NULL;
 }
 
+/* Sectors, of bytes that are whole KiB, as mdadm counts. */
+static bool parse_part_sectors(const char *value, u64 *sectors)
+{
+	u64 bytes;
+
+	if (!number_parse_bytes(value, &bytes) || bytes % 1024)
+		return false;
+	*sectors = bytes / 512;
+	return true;
+}
+
+/* Parse a word about the part of each drive that md uses. NULL, or what the value must be. */
+static const char *part_word(struct array_setup *setup, struct used_part *part, const char *name,
+			     char *value)
+{
+	static const char *const metadata[] = {
+		[METADATA_NONE] = "none", [METADATA_1_0] = "1.0", [METADATA_1_2] = "1.2",
+	};
+	int place;
+
+	if (!strcmp(name, "metadata")) {
+		place = index_of(value, metadata, ARRAY_SIZE(metadata));
+		if (place < 0)
+			return "1.2, 1.0 or none";
+		part->metadata = place;
+	} else if (!strcmp(name, "member-size")) {
+		part->has_size = true;
+		if (!parse_part_sectors(value, &part->size) || !part->size)
+			return "bytes, whole KiB, such as 64M";
+	} else if (!strcmp(name, "data-offset")) {
+		part->has_start = true;
+		if (!parse_part_sectors(value, &part->start))
+			return "bytes, whole KiB, such as 1M";
+	} else {
+		return service_word(setup, name, value);
+	}
+	return NULL;
+}
+
 /* Parse any word of an array. NULL, or what the value must be. */
-static const char *array_value_word(struct array_setup *setup, const char *name, char *value)
+static const char *array_value_word(struct array_setup *setup, struct used_part *part,
+				    const char *name, char *value)
 {
 	struct array_layout *layout = &setup->layout;
 	u64 n = 0;
@@ -140,12 +192,12 @@ static const char *array_value_word(struct array_setup *setup, const char *name,
 		if (!layout_parse(layout, value))
 			return "no layout of this level; see david-sim layout --help";
 	} else {
-		return service_word(setup, name, value);
+		return part_word(setup, part, name, value);
 	}
 	return NULL;
 }
 
-static int parse_words(struct array_setup *setup, char *rest)
+static int parse_words(struct array_setup *setup, struct used_part *part, char *rest)
 {
 	struct array_layout *layout = &setup->layout;
 	char *word = strsep(&rest, " \t,"), *value;
@@ -161,7 +213,7 @@ static int parse_words(struct array_setup *setup, char *rest)
 		value = word + strcspn(word, "=");
 		if (*value)
 			*value++ = '\0';
-		wrong = array_value_word(setup, word, value);
+		wrong = array_value_word(setup, part, word, value);
 		if (wrong)
 			return array_wrong_word(word, wrong);
 	}
@@ -171,30 +223,67 @@ static int parse_words(struct array_setup *setup, char *rest)
 	return 0;
 }
 
-int array_parse(struct array_setup *setup, const char *text, u64 member_sectors)
+/* Sectors of each member that md uses, of drives of @sectors; 0: it has complained. */
+static u64 sectors_used(struct array_layout *layout, const struct used_part *part, u64 sectors)
+{
+	u64 used = layout_metadata(layout, part->metadata, sectors), left;
+
+	if (part->has_start) {
+		left = layout->start + used;
+		if (part->start >= left) {
+			array_wrong_word("data-offset", "it lies behind the drive's last data");
+			return 0;
+		}
+		layout->start = part->start;
+		used = left - part->start;
+	}
+	if (part->has_size && part->size > used) {
+		complain("david-sim: --array: 'member-size': %llu bytes; of a drive md has %llu",
+			 (unsigned long long)part->size * 512, (unsigned long long)used * 512);
+		return 0;
+	}
+	if (part->has_size)
+		used = part->size;
+	if (!used)
+		array_wrong_word("metadata", "the drive is too small for it");
+	return used & ~1ULL;	/* mdadm counts KiB */
+}
+
+static int parse_all(struct array_setup *setup, const char *text, u64 sectors,
+		     enum array_metadata metadata)
 {
 	struct array_layout *layout = &setup->layout;
+	struct used_part part = { .metadata = metadata };
 	char *copy = strdup(text);
 	const char *wrong;
 	int r;
 
 	*setup = (struct array_setup){ .rmw = RMW_ENABLE, .stripe_cache = DEFAULT_CACHE,
 				       .seed = 1 };
-	r = copy ? parse_words(setup, copy) : array_wrong_word(text, "out of memory");
+	r = copy ? parse_words(setup, &part, copy) : array_wrong_word(text, "out of memory");
 	free(copy);
 	if (r)
 		return r;
-	wrong = layout_init(layout, member_sectors ?: 16ULL * (layout->chunk ?: ARRAY_BLOCK));
+	sectors = sectors ?: 16ULL * (layout->chunk ?: ARRAY_BLOCK);
+	sectors = sectors_used(layout, &part, sectors);
+	if (!sectors)
+		return -1;
+	wrong = layout_init(layout, sectors);
 	if (!wrong)
 		wrong = array_check(setup);
 	return wrong ? array_wrong_word(text, wrong) : 0;
+}
+
+int array_parse(struct array_setup *setup, const char *text, u64 sectors)
+{
+	return parse_all(setup, text, sectors, METADATA_NONE);
 }
 
 int array_parse_of(struct array_setup *setup, const char *text, const struct profile *profile)
 {
 	if (profile->zone_size)
 		return array_wrong_word(text, "drives with zones are in no array");
-	if (array_parse(setup, text, profile->sectors))
+	if (parse_all(setup, text, profile->sectors, METADATA_1_2))
 		return -1;
 	setup->profile = profile;
 	return 0;

@@ -9,12 +9,12 @@
 extern const char array_words[];
 
 /*
- * "5 members=8 chunk=512K ..." into @setup, of members of @member_sectors; 0: of 16 chunks.
- * Returns 0, or -1 and has complained on standard error.
+ * "5 members=8 chunk=512K ..." into @setup, of members of @sectors; 0: of 16 chunks. All of them
+ * is for data if the text names no metadata. Returns 0, or -1 and has complained.
  */
-int array_parse(struct array_setup *setup, const char *text, u64 member_sectors);
+int array_parse(struct array_setup *setup, const char *text, u64 sectors);
 
-/* The same of such drives. Drives with zones are refused: md takes none. */
+/* The same of such drives, with metadata 1.2. Drives with zones are refused: md takes none. */
 int array_parse_of(struct array_setup *setup, const char *text, const struct profile *profile);
 
 /* What members did in @ns: lines of text, or fields of an object of JSON. */

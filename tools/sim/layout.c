@@ -11,10 +11,12 @@ static const char usage[] =
 "\n"
 "Print where an array's sectors lie on its members, as Linux's md puts them: a line\n"
 "\"holds,sector,member,member_sector,sectors\" for each chunk and copy. \"holds\" is data, P or Q;\n"
-"\"sector\" is the array's, for P and Q that of the first data that they protect.\n"
+"\"sector\" is the array's, for P and Q that of the first data that they protect;\n"
+"\"member_sector\" is the drive's.\n"
 "\n"
 "  --array WORDS       the array, such as '5 members=8 chunk=64K layout=left-symmetric'\n"
-"  --size S            sectors of 512 bytes of each member (default: 16 chunks)\n"
+"  --size S            sectors of 512 bytes of each drive, all of them for data where the words\n"
+"                      name no metadata (default: 16 chunks)\n"
 "  -h, --help          this text\n"
 "\n"
 "An array's words:\n";
@@ -37,14 +39,15 @@ static void print_chunks(const struct array_layout *layout)
 	for (sector = 0; sector < layout->sectors; sector += piece.sectors) {
 		for (copy = 0; copy < layout_copies(layout); copy++) {
 			layout_piece(layout, sector, layout->sectors - sector, copy, &piece);
-			print_piece("data", sector, piece.member, piece.sector, piece.sectors);
+			print_piece("data", sector, piece.member,
+				    layout->start + piece.sector, piece.sectors);
 		}
 		if (!layout_parities(layout) || piece.index + 1 < data)
 			continue;
 		for (i = 0; i < layout_parities(layout); i++)
 			print_piece(i ? "Q" : "P", piece.row * layout->chunk * data,
 				    layout_member(layout, piece.row, data + i),
-				    piece.row * layout->chunk, layout->chunk);
+				    layout->start + piece.row * layout->chunk, layout->chunk);
 	}
 }
 

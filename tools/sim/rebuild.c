@@ -152,7 +152,7 @@ static int prepare_rebuild(struct arguments *args, const struct profile *profile
 		return bad_usage(command, "--after-tick: a tick takes %llu ns, and it is less",
 				 1000000000 / (unsigned long long)how->hz);
 	how->sectors = args->span ?: args->setup.layout.member_sectors & ~7ULL;
-	how->superblock = (profile->sectors - 16) & ~7ULL;	/* of metadata 1.0 */
+	how->superblock = args->setup.layout.superblock;
 	wrong = array_rebuild_check(&args->setup, how);
 	if (wrong)
 		return bad_usage(command, "%s", wrong);

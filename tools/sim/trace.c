@@ -242,7 +242,7 @@ int trace_run_array(struct trace *trace, const struct array_setup *setup,
 	for (i = 0; !failed && i < setup->layout.members; i++)
 		array_figures(array, i, &members->figures[i]);
 	members->ns = now;
-	members->doubt = failed ? NULL : array_doubt(array);
+	members->doubt = failed ? NULL : array_doubt(array) ?: array_single_doubt(array);
 	array_destroy(array);
 	if (failed)
 		fprintf(stderr, "out of memory\n");

@@ -66,7 +66,7 @@ LAYERS = (
     "inloops",
 )
 VIRTUAL = ("vtrace", "vtime", "vflash", "vreplay", "vcalibrate", "vblocks",  # for the virtual clock only
-           "vrebuild", "vmends", "vzoned")
+           "vrebuild", "vmends", "vzoned", "vlayouts")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 from cases import case
 from helpers import raw
 from helpers.guest import SCRATCH, Failed, device_stats, run, say
-from helpers.mdtimed import ARRAY, DRIVE, angles, array, begin_times, done_by_members
+from helpers.mdtimed import ARRAY, DRIVE, angles, array, begin_times, done_by_members, part
 from helpers.timed import SIM
 from helpers.units import GIB, MIB
 
@@ -43,10 +43,13 @@ class Told:
         return "media-error:sectors={}-{}".format(*self.at)
 
     def words(self) -> str:
-        return f"{self.level} members={self.members}" + (f" layout={self.layout}" if self.layout else "")
+        layout = f" layout={self.layout}" if self.layout else ""
+        return f"{self.level} members={self.members}{layout} {part(SPAN)}"
 
     def data(self) -> int:
-        """Members' worth of data."""
+        """Members' worth of data. Of far copies the first half of a member has first ones only."""
+        if self.layout.startswith("f"):
+            return self.members
         lost = {"4": 1, "5": 1, "6": 2, "1": self.members - 1, "10": self.members // 2}
         return self.members - lost[self.level]
 
@@ -180,3 +183,9 @@ def raid4_a_mirror_of_three_and_offset_copies_read_around_it_as_david_sim_says()
     agree(Told("1", 3, (0,), 1))
     # In a row that has first copies
     agree(Told("10", 4, (0,), 4, "o2", (20576, 20703)))
+
+
+@case(seldom=True, complaints="read error|rescheduling sector|redirecting sector")
+def far_copies_read_around_what_a_member_cannot_read_as_david_sim_says() -> None:
+    agree(Told("10", 4, (0,), 4, "f2"))
+    agree(Told("10", 3, (1,), 4, "f3", (10000, 10127)))

@@ -18,7 +18,17 @@ from pathlib import Path
 
 from cases import case
 from helpers.guest import Failed, device_stats, run, say
-from helpers.mdtimed import ARRAY, DRIVE, REVOLUTION_US, angles, array, begin_times, done_by_members, phase_us
+from helpers.mdtimed import (
+    ARRAY,
+    DRIVE,
+    REVOLUTION_US,
+    angles,
+    array,
+    begin_times,
+    done_by_members,
+    part,
+    phase_us,
+)
 from helpers.timed import EVENTS, FLUSH, SIM, Recording, recording
 from helpers.units import GIB, KIB, MIB
 
@@ -38,12 +48,12 @@ class Told:
 
     def words(self) -> str:
         layout = f" layout={self.layout}" if self.layout else ""
-        return f"{self.level} members={self.members} failed={NEW}{layout}"
+        return f"{self.level} members={self.members} failed={NEW}{layout} {part(SPAN)}"
 
 
 PLAIN, MIRROR = Told("5", 3), Told("1", 2)
-# Not far copies: md uses a part of these members only, and the second half begins elsewhere.
 COPIES = (Told("10", 4, "n2"), Told("10", 3, "n2"), Told("10", 4, "o2"))
+FAR = (Told("10", 4, "f2"), Told("10", 3, "f2"), Told("10", 3, "f3"))
 # Two latent errors and a fail-slow member.
 FAILING = Told("6", 12, faults=((3, "slow:factor=4"), (5, "media-error:sectors=40000-40007"),
                                 (7, "media-error:sectors=90000-90007")))
@@ -159,6 +169,12 @@ def md_fills_a_drive_in_the_time_that_david_sim_says() -> None:
 @case(seldom=True)
 def md_fills_a_mirror_in_the_time_that_david_sim_says() -> None:
     for told in (MIRROR, *COPIES):
+        agree(told)
+
+
+@case(seldom=True)
+def md_fills_far_copies_in_the_time_that_david_sim_says() -> None:
+    for told in FAR:
         agree(told)
 
 

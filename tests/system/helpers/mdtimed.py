@@ -21,14 +21,21 @@ def phase_us(member: int) -> int:
     return member * 8021107 % REVOLUTION_US
 
 
+def part(span: int) -> str:
+    """Words of david-sim for what md has of each member below, which is so many bytes."""
+    return f"metadata=1.0 member-size={span}"
+
+
 def angles(members: int, began: int) -> str:
     """For david-sim's --angles, of what began at so many ns."""
     return "+".join(str(began + phase_us(number) * 1000) for number in range(members))
 
 
 @contextmanager
-def array(level: str, members: int, layout: str, span: int, backing: int) -> Iterator[list[str]]:
-    """SPAN bytes of each member, BACKING for what all of them keep. The members' names; no times yet."""
+def array(level: str, members: int, layout: str, span: int, backing: int,
+          chunk: int = 0) -> Iterator[list[str]]:
+    """SPAN bytes of each member, but of RAID-0, BACKING for what all of them keep. The members' names; no
+    times yet. A chunk of 0 bytes is mdadm's."""
     names = [f"m{number}" for number in range(members)]
     with loop_disk(backing) as store:
         david("pool", "create", "p", "--backing", store, "--format")
@@ -40,9 +47,11 @@ def array(level: str, members: int, layout: str, span: int, backing: int) -> Ite
                       "speedup", "--profile-option", phase)
                 made.append(name)
             words = ["--layout", layout] if layout else []
-            run("mdadm", "--create", ARRAY, "--run", "--force", "--assume-clean", "--metadata=1.0",
-                "--bitmap=none", "--level", level, *words, "--raid-devices", str(members),
-                "--size", str(span // KIB), *(f"/dev/mapper/{name}" for name in names))
+            words += ["--chunk", str(chunk // KIB)] if chunk else []
+            # Stripes without copies take all that there is.
+            words += ["--assume-clean", "--bitmap=none", "--size", str(span // KIB)] if level != "0" else []
+            run("mdadm", "--create", ARRAY, "--run", "--force", "--metadata=1.0", "--level", level, *words,
+                "--raid-devices", str(members), *(f"/dev/mapper/{name}" for name in names))
             yield names
         finally:
             with suppress(Failed):

@@ -36,7 +36,7 @@ class Asked:
     copies: tuple[tuple[int, int], ...] = ()  # of mirrors: who is read, who is written
 
     def array(self) -> str:
-        return f"{self.level} members={self.members} failed={'+'.join(map(str, self.new))}"
+        return f"{self.level} members={self.members} failed={'+'.join(map(str, self.new))} metadata=none"
 
     def angle(self, member: int) -> int:
         return member * 2_345_679 % REVOLUTION
