@@ -89,7 +89,7 @@ struct array {
 	bool several;			/* a read failed beside another request */
 	bool copies_bad;		/* a mirror: two copies of a block could not be read */
 	bool part_written;		/* of a row, and more than a block of 4 KiB */
-	bool joined;			/* pieces from small chunks, as one request to a member */
+	bool joined;			/* pieces went to a member as one, and not with md */
 	bool plugged;			/* some member's plug has something */
 	bool frozen;			/* mirrors: requests wait in @held, */
 	struct parent *held;
@@ -99,6 +99,12 @@ struct array {
 	struct stripe_cache *cache;
 	u32 prereading;			/* ops that read before they write */
 };
+
+/* Do the members' hosts join what a task has sent while it plugs? Constant ones have none. */
+static inline bool array_has_plugs(const struct array_setup *setup)
+{
+	return setup->constant || setup->profile->host == HOST_BLK_MQ;
+}
 
 static inline bool member_works(const struct array *array, u32 member)
 {

@@ -585,6 +585,7 @@ static void write_full(struct array *array, u64 row, u64 rows, u8 flags, struct 
 	if (!op)
 		return;
 	op->full = true;
+	array->joined |= !array_has_plugs(&array->setup);
 	add_piece(array, op, parent,
 		  &(struct stripe_piece){ .to = array->setup.layout.chunk });
 	try_op(array, op);

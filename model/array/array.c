@@ -125,7 +125,7 @@ const char *array_single_doubt(const struct array *array)
 "a write of more than 4 KiB and less than a row: md does it by 4 KiB, which single times show";
 	if (array->joined)
 		return
-"chunks below 64 KiB, and a request of several to one member: md sends them one by one";
+"pieces of a request went to a member as one: on this host and layout md sends them one by one";
 	return NULL;
 }
 
@@ -167,6 +167,23 @@ static bool grow(struct array_extents *extents)
 	return true;
 }
 
+/*
+ * Where the host has no plugs that tasks hold, md's pieces stay apart. Those of rows with parity
+ * were seen to; and those of copies that come round to the same member.
+ */
+static bool joins_as_md_does_not(const struct array_setup *setup)
+{
+	const struct array_layout *layout = &setup->layout;
+
+	if (layout->level == ARRAY_1)
+		return false;
+	if (layout->chunk < SMALL_CHUNK)
+		return true;
+	if (layout->level == ARRAY_10)
+		return layout->members % layout->near;
+	return layout_parities(layout) && !array_has_plugs(setup);
+}
+
 void extents_add(struct array *array, struct array_extents *extents, u32 member, u64 sector,
 		 u32 sectors, bool extra)
 {
@@ -175,8 +192,7 @@ void extents_add(struct array *array, struct array_extents *extents, u32 member,
 	if (extents->last[member])
 		last = &extents->all[extents->last[member] - 1];
 	if (last && last->sector + last->sectors == sector) {
-		array->joined |= array->setup.layout.chunk < SMALL_CHUNK &&
-				 array->setup.layout.level != ARRAY_1;
+		array->joined |= joins_as_md_does_not(&array->setup);
 		last->sectors += sectors;
 		last->extra += extra ? sectors : 0;
 		return;

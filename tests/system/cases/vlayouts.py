@@ -26,6 +26,7 @@ from helpers.units import GIB, KIB, MIB
 SPAN = 64 * MIB  # of each member
 NEAR_NS = 1000
 REQUESTS = 40
+PLUGS = ("scheduler=none", "host=blk-mq")
 RAID5 = ("left-symmetric", "left-asymmetric", "right-symmetric", "right-asymmetric", "parity-first")
 RAID5 += ("parity-last",)
 DDF = ("ddf-zero-restart", "ddf-N-restart", "ddf-N-continue")
@@ -40,6 +41,7 @@ class Told:
     members: int
     layout: str = ""
     chunk: int = 512 * KIB
+    options: tuple[str, ...] = ()  # of the drive's profile
 
     def words(self, span: int = SPAN) -> str:
         words = f"{self.level} members={self.members}"
@@ -52,7 +54,7 @@ class Told:
 def at_work(told: Told) -> Iterator[list[str]]:
     """The array, in its drives' time. It has been written to, and stays active: no superblock is written."""
     chunk = 0 if told.level == "1" else told.chunk
-    with array(told.level, told.members, told.layout, SPAN, 400 * MIB, chunk) as names:
+    with array(told.level, told.members, told.layout, SPAN, 400 * MIB, chunk, told.options) as names:
         if told.level != "0":
             (MD / "safe_mode_delay").write_text("0")
         with raw.opened(ARRAY, raw.DIRECT) as fd:
@@ -67,13 +69,18 @@ def placing(told: Told) -> list[Request]:
 
 
 def some(told: Told, seed: int, sectors: int) -> list[Request]:
-    """Where there is parity blocks of 4 KiB are written, which md reads and writes as one; else all sizes."""
-    rng, found = random.Random(seed), placing(told)
+    """Of what array_single_doubt() does not doubt: rows with parity are written whole or by a block of 4 KiB;
+    where tasks do not plug, no request has two pieces for one member."""
+    rng, found, parities = random.Random(seed), placing(told), {"4": 1, "5": 1, "6": 2}.get(told.level, 0)
+    row = (told.members - parities) * told.chunk // 512
     for _ in range(REQUESTS):
         op, size = rng.choice("RW"), rng.choice((8, 8, 8, 64, 256, 1024))
-        if op == "W" and told.level in ("4", "5", "6"):
-            size = 8
-        found.append((op, rng.randrange((sectors - size) // 8) * 8, size))
+        align = 8
+        if parities and op == "W":
+            size = align = rng.choice((8, row)) if told.options else 8
+        elif parities and not told.options:
+            size = min(size, told.chunk // 512)
+        found.append((op, rng.randrange((sectors - size) // align) * align, size))
     return found
 
 
@@ -102,6 +109,7 @@ def by_david_sim(told: Told, requests: list[Request], began: int,
     profile.write_text(run(SIM, "profile", "show", "--sectors", str(GIB // 512), DRIVE))
     words = [SIM, "replay", "--profile", profile, "--trace", trace, "--out", out, "--json", "--array",
              told.words(span), "--angles", angles(told.members, began)]
+    words += [word for option in told.options for word in ("--option", option)]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     rows = csv.DictReader(out.read_text().splitlines())
     return [round(float(row["modelled_us"]) * 1000) for row in rows], json.loads(done.stdout)["members"]
@@ -161,6 +169,12 @@ def parity_in_every_layout_takes_what_david_sim_says() -> None:
     all_agree(Told("4", 3), Told("5", 3),
               *(Told("5", 4, layout, 64 * KIB) for layout in RAID5),
               *(Told("6", 5, layout, 64 * KIB) for layout in (*RAID5, *DDF, *SIXES)))
+
+
+@case(seldom=True)
+def parity_behind_hosts_that_plug_takes_what_david_sim_says() -> None:
+    """Whole rows, and reads of several pieces."""
+    all_agree(*(Told(level, 5, layout, 64 * KIB, PLUGS) for level in ("5", "6") for layout in RAID5[:2]))
 
 
 @case(seldom=True)

@@ -188,4 +188,4 @@ def raid4_a_mirror_of_three_and_offset_copies_read_around_it_as_david_sim_says()
 @case(seldom=True, complaints="read error|rescheduling sector|redirecting sector")
 def far_copies_read_around_what_a_member_cannot_read_as_david_sim_says() -> None:
     agree(Told("10", 4, (0,), 4, "f2"))
-    agree(Told("10", 3, (1,), 4, "f3", (10000, 10127)))
+    agree(Told("10", 3, (1,), 13, "f3", (10000, 10127)))

@@ -124,9 +124,9 @@ def when_it_began(recorded: Recording, names: list[str]) -> int:
 
 
 def by_david_sim(told: Told, began: int, hz: int = HZ) -> dict:
-    words = [SIM, "rebuild", "--json", "--profile", DRIVE, "--size", str(GIB // 512), "--span",
-             str(SPAN // 512), "--hz", str(hz), "--after-tick", str(began % (10**9 // hz)), "--array",
-             told.words(), "--angles", angles(told.members, began)]
+    words = [SIM, "rebuild", "--json", "--profile", DRIVE, "--size", str(GIB // 512), "--hz", str(hz),
+             "--after-tick", str(began % (10**9 // hz)), "--array", told.words(), "--angles",
+             angles(told.members, began)]
     words += [word for member, text in told.faults for word in ("--fault", f"{member}:{text}")]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(done.stdout))

@@ -33,18 +33,19 @@ def angles(members: int, began: int) -> str:
 
 @contextmanager
 def array(level: str, members: int, layout: str, span: int, backing: int,
-          chunk: int = 0) -> Iterator[list[str]]:
+          chunk: int = 0, options: tuple[str, ...] = ()) -> Iterator[list[str]]:
     """SPAN bytes of each member, but of RAID-0, BACKING for what all of them keep. The members' names; no
-    times yet. A chunk of 0 bytes is mdadm's."""
+    times yet. A chunk of 0 bytes is mdadm's. OPTIONS are of the drive's profile."""
     names = [f"m{number}" for number in range(members)]
     with loop_disk(backing) as store:
         david("pool", "create", "p", "--backing", store, "--format")
         made: list[str] = []
         try:
             for number, name in enumerate(names):
-                phase = f"phase={phase_us(number)}us"
+                words = [word for option in (f"phase={phase_us(number)}us", *options)
+                         for word in ("--profile-option", option)]
                 david("create", name, "--pool", "p", "--size", str(GIB), "--profile", DRIVE, "--mode",
-                      "speedup", "--profile-option", phase)
+                      "speedup", *words)
                 made.append(name)
             words = ["--layout", layout] if layout else []
             words += ["--chunk", str(chunk // KIB)] if chunk else []
