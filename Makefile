@@ -309,8 +309,16 @@ powercut: setup ## power cuts at thousands of places, hours; then bugs planted t
 	DAVID_PLANT=1 DAVID_SCALE=full $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py --planted
 
 ZONE_SEEDS ?= 200-203
-zone-cuts: setup ## power cuts of btrfs on zones, 50 of each life: ZONE_SEEDS=200-203, a life each, 1 to 3 minutes
-	$(DAVID) lab run --kind uml --memory 1500M --timeout 7200 -- python3 tests/system/zonecuts.py --seeds $(ZONE_SEEDS)
+zone-cuts: setup ## power cuts of btrfs (or ZONE_FS=f2fs) on zones, 50 of each life: ZONE_SEEDS=200-203, a life each
+	$(DAVID) lab run --kind uml --memory 1500M --timeout 7200 -- python3 tests/system/zonecuts.py --seeds $(ZONE_SEEDS) \
+		--fs $(or $(ZONE_FS),btrfs)
+
+ZONE_CASES = zoned.* zoneddisks.* zonedgroup.* zonedfs.*
+zones-planted: setup ## the bugs that tests of zones have to find, one planted in each; `make unit` has those of the model
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --memory 2G --timeout 3600 -- python3 tests/system/caserun.py \
+		--planted $(ZONE_CASES:%='%')
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --virtual-time --memory 2G --timeout 1200 -- \
+		python3 tests/system/caserun.py --planted 'vzoned.*'
 
 zones-large: setup ## file systems on drives with zones as large as they are sold, some minutes each
 	$(DAVID) lab run --kind uml --memory 9G --timeout 7200 -- python3 tests/system/caserun.py 'zonedlarge.*'
@@ -412,7 +420,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
-.PHONY: zone-cuts zones-large attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: zone-cuts zones-planted zones-large attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

@@ -61,6 +61,18 @@
  *	unlimited	limited recovery time does not limit it
  *	unstalled	commands that are under way when a stall begins do not wait for its end
  *	open_zones	more zones than may be are open
+ *	zone_active	one more zone than may be is active
+ *	zone_closes	the zone that is closed for another is not the next one in turn
+ *	zone_end	a zone takes a sector more than it has
+ *	zone_wp	a write moves the zone's pointer a sector too far
+ *	zone_report	a report has the zone's pointer a sector too low
+ *	zone_reset	a reset leaves the pointer where it was
+ *	zone_finish	so does a finish
+ *	zone_append	an append is told the sector behind its own
+ *	zone_opens	no write is told that it opened its zone
+ *	zone_restore	a full zone is closed after a power-on
+ *	zone_back	an open that the drive failed is not taken back
+ *	zone_sense	a drive may have conventional zones only
  *	unseen	what only a disk's cache saw is not counted
  */
 #ifndef DAVID_MODEL_PLANTED_H

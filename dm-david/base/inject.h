@@ -82,8 +82,27 @@
  * Random commands to zones, and what is there when the disk is made again, have to find:
  *	unreset	a reset drops only the first block of a zone
  *	unfinished	a finish leaves the store as it is
+ * Those and the cases of blktests, of drives that fail, of file systems on zones and of what a
+ * table may not say have to find (tests/system/cases/zoned*.py says which):
+ *	zone_pointer	a report has a zone's pointer a block too far
+ *	zone_brim	a report has a zone that was written to its end as closed
+ *	zone_later	a report from the middle of a zone on begins with the next zone
+ *	zone_kind	a report has the last conventional zone as a sequential one
+ *	zone_capacity	a report has zones that can be written to their end
+ *	zone_chunk	the queue's limits have zones of twice the size
+ *	zone_limits	one more zone may be open
+ *	zone_turn	the zone that is closed for another is always the first that is open
+ *	zone_restore	a disk that is made again has lost each zone's last block
+ *	zone_order	writes of a zone do not wait for their turn
+ *	zone_failed	an open or close that the drive failed changes the zone
+ *	zone_mend	what a failed write has left in the zone stays there
+ *	zone_append	an append is told the sector behind its own
+ *	zone_store	a store of other zones, or of none, is taken
+ *	zone_profile	a profile of other zones is taken
  * Times of a zoned disk, held to the simulator's, have to find:
  *	timeless	a reset or finish takes no modelled time
+ *	zone_plain	an append is a write to the model
+ *	zone_count	an append is counted twice
  * CPU time by component, held to how much longer requests take, has to find:
  *	busy_classify, busy_map, busy_content, busy_io, busy_model	a loop, in that component
  *	untold	the same in io, and its time is told of half of it

@@ -218,7 +218,7 @@ static noinline bool fail_request(struct david_io *io, u8 fault, int *result)
 /* What the model wants to know of a write to a zone. */
 static unsigned int zone_flags(const struct david_io *io)
 {
-	bool appends = io->at_end & END_APPEND &&
+	bool appends = io->at_end & END_APPEND && !INJECTED(zone_plain) &&
 		       timing_profile(io->d->timing)->zone_append_limit;
 
 	/* For a drive that has no append Linux makes it a write. */

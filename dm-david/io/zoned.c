@@ -160,10 +160,12 @@ int zoned_create(struct david *d, const char *name)
 	if (r)
 		return r;
 	ti->error = "zones: the device has zones that no drive has, or not enough memory";
+	if (INJECTED(zone_limits) && limits.max_open)
+		limits.max_open++;
 	r = zones_init(&zoned->zones, &limits);
 	if (r)
 		return r;
-	if (d->timing) {
+	if (d->timing && !INJECTED(zone_profile)) {
 		r = zoned_check_profile(d, &zoned->zones.limits);
 		if (r)
 			return r;
@@ -203,7 +205,7 @@ void zoned_limits(const struct david *d, struct queue_limits *limits)
 {
 	struct block_device *bdev = d->zoned->dev->bdev;
 
-	limits->chunk_sectors = bdev_zone_sectors(bdev);
+	limits->chunk_sectors = bdev_zone_sectors(bdev) << INJECTED(zone_chunk);
 	limits->logical_block_size = bdev_logical_block_size(bdev);
 	limits->physical_block_size = max(limits->physical_block_size, limits->logical_block_size);
 	limits->io_min = limits->physical_block_size;
@@ -230,16 +232,29 @@ int zoned_report(struct dm_target *ti, struct dm_report_zones_args *args, unsign
 	if (!zoned)
 		return -EOPNOTSUPP;
 	number = zones_number(&zoned->zones, compat_report_from(args) - ti->begin);
+	if (INJECTED(zone_later) && compat_report_from(args) & (zoned->zones.limits.zone_size - 1))
+		number++;
 	for (reported = 0; reported < nr_zones && number < zoned->zones.count; reported++) {
 		spin_lock_irqsave(&zoned->lock, flags);
 		zones_report(&zoned->zones, number++, &report);
 		spin_unlock_irqrestore(&zoned->lock, flags);
 		zone.start = ti->begin + report.start;
 		zone.len = report.len;
-		zone.capacity = report.capacity;
+		zone.capacity = INJECTED(zone_capacity) ? report.len : report.capacity;
 		zone.wp = report.wp == U64_MAX ? U64_MAX : ti->begin + report.wp;
 		zone.type = report.type;
 		zone.cond = report.condition;
+		if (INJECTED(zone_kind) && number == zoned->zones.limits.conventional) {
+			zone.type = BLK_ZONE_TYPE_SEQWRITE_REQ;
+			zone.cond = BLK_ZONE_COND_EMPTY;
+			zone.wp = zone.start;
+		}
+		if (INJECTED(zone_pointer) && zone.wp > zone.start && zone.wp < zone.start +
+		    zone.capacity)
+			zone.wp += 8;
+		if (INJECTED(zone_brim) && zone.wp == zone.start + zone.capacity &&
+		    zone.cond == BLK_ZONE_COND_FULL)
+			zone.cond = BLK_ZONE_COND_CLOSED;
 		r = compat_report_zone(args, &zone);
 		if (r)
 			return r;
@@ -319,6 +334,8 @@ static u64 zoned_settle(struct david *d, u32 number, bool may_write)
 	if (rest && may_write)
 		good = zoned_drop(d, first + written, rest, GFP_NOIO);
 	spin_lock_irqsave(&zoned->lock, flags);
+	if (INJECTED(zone_restore) && written)
+		written--;
 	zones_restore(&zoned->zones, number, written << shift);
 	if (!good)
 		zones_set_readonly(&zoned->zones, number);
@@ -341,7 +358,7 @@ int zoned_check_store(struct david *d)
 		zones.capacity = d->zoned->zones.limits.zone_capacity;
 		zones.conventional = d->zoned->zones.limits.conventional;
 	}
-	r = store_set_zones(d->store, &zones, &error);
+	r = INJECTED(zone_store) ? 0 : store_set_zones(d->store, &zones, &error);
 	if (r)
 		DMERR("%s: %s", dm_table_device_name(d->ti->table), error);
 	return r;
@@ -410,6 +427,8 @@ static blk_status_t zoned_command(struct david_io *io, enum zone_op op, sector_t
 
 	io->zone = zones_number(&zoned->zones, sector);
 	spin_lock_irqsave(&zoned->lock, flags);
+	if (INJECTED(zone_turn))
+		zoned->zones.next_close = zoned->zones.limits.conventional;
 	error = zones_command(&zoned->zones, op, sector, sectors, result);
 	if (op == ZONE_OP_OPEN || op == ZONE_OP_CLOSE) {
 		io->ticket = result->before;
@@ -480,6 +499,8 @@ bool zoned_accept(struct david_io *io)
 		return true;
 	zoned_count(io, DAVID_ZONE_APPEND);
 	io->at_end |= END_APPEND;
+	if (INJECTED(zone_count))
+		zoned_count(io, DAVID_ZONE_APPEND);
 	bio->bi_opf = (bio->bi_opf & ~REQ_OP_MASK) | REQ_OP_WRITE;
 	bio->bi_iter.bi_sector = io->d->ti->begin + result.sector;
 	io->iter.bi_sector = result.sector;
@@ -546,7 +567,7 @@ void zoned_take_back(struct david_io *io)
 	struct zoned *zoned = io->d->zoned;
 	unsigned long flags;
 
-	if (op != ZONE_OP_OPEN && op != ZONE_OP_CLOSE)
+	if ((op != ZONE_OP_OPEN && op != ZONE_OP_CLOSE) || INJECTED(zone_failed))
 		return;
 	spin_lock_irqsave(&zoned->lock, flags);
 	zones_take_back(&zoned->zones, io->zone, op, io->ticket);
@@ -605,7 +626,7 @@ static bool zoned_wait(struct david_io *io)
 	bool turn;
 
 	spin_lock_irqsave(&zoned->lock, flags);
-	turn = zoned_turns_of(io)->turn == io->ticket;
+	turn = zoned_turns_of(io)->turn == io->ticket || INJECTED(zone_order);
 	if (!turn)
 		list_add_tail(&io->turn, &zoned->waiting[io->zone % ZONED_LISTS]);
 	spin_unlock_irqrestore(&zoned->lock, flags);
@@ -658,7 +679,8 @@ static int zoned_go(struct david_io *io, struct stopwatch *timer)
 /* The store is as before, but for what was written of the request: then it ends. */
 static void zoned_mend(struct david_io *io)
 {
-	zoned_settle(io->d, io->zone, true);
+	if (!INJECTED(zone_mend))
+		zoned_settle(io->d, io->zone, true);
 	io->bio->bi_end_io(io->bio);
 }
 
@@ -708,7 +730,7 @@ void zoned_end_append(struct david_io *io)
 
 	bio_set_dev(bio, dm_disk(dm_table_get_md(io->d->ti->table))->part0);
 	bio->bi_opf = (bio->bi_opf & ~REQ_OP_MASK) | REQ_OP_ZONE_APPEND;
-	bio->bi_iter.bi_sector = io->d->ti->begin + io->first;
+	bio->bi_iter.bi_sector = io->d->ti->begin + io->first + (INJECTED(zone_append) ? 8 : 0);
 	io->at_end = 0;
 	bio->bi_end_io(bio);
 }

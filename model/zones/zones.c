@@ -18,7 +18,7 @@ static bool limits_make_sense(const struct zone_limits *limits)
 	       limits->sectors && !(limits->sectors & (size - 1)) &&
 	       limits->sectors / size < ZONES_NONE &&
 	       limits->zone_capacity && limits->zone_capacity <= size &&
-	       limits->conventional < limits->sectors / size;
+	       limits->conventional < limits->sectors / size + MODEL_PLANTED(zone_sense);
 }
 
 void zones_normalize(struct zone_limits *limits)
@@ -107,7 +107,7 @@ static u32 close_one(struct zones *zones)
 		number++;
 	}
 	set_closed(zones, &zones->state[number]);
-	zones->next_close = number + 1;
+	zones->next_close = number + !MODEL_PLANTED(zone_closes);
 	return number;
 }
 
@@ -115,7 +115,8 @@ static bool may_activate(const struct zones *zones)
 {
 	u32 active = zones->imp_open + zones->exp_open + zones->closed;
 
-	return !zones->limits.max_active || active < zones->limits.max_active;
+	return !zones->limits.max_active ||
+	       active < zones->limits.max_active + MODEL_PLANTED(zone_active);
 }
 
 /* May the empty or closed zone be opened? An implicitly open one is closed for it if need be. */
@@ -144,16 +145,16 @@ static enum zone_error write_zone(struct zones *zones, struct zone_state *zone, 
 
 	/* Of a zone that is full, or cannot be written, the pointer leaves no room. */
 	if (offset != zone->written || !sectors || zone->condition == ZONE_READONLY ||
-	    (u64)offset + sectors > zones->limits.zone_capacity)
+	    (u64)offset + sectors > zones->limits.zone_capacity + MODEL_PLANTED(zone_end))
 		return ZONES_INVALID;
 	if (zone->condition == ZONE_CLOSED || zone->condition == ZONE_EMPTY) {
 		error = make_room(zones, zone, result);
 		if (error)
 			return error;
 		set_condition(zones, zone, ZONE_IMP_OPEN);
-		result->opened = true;
+		result->opened = !MODEL_PLANTED(zone_opens);
 	}
-	zone->written += sectors;
+	zone->written += sectors + MODEL_PLANTED(zone_wp);
 	if (zone->written == zones->limits.zone_capacity)
 		set_condition(zones, zone, ZONE_FULL);
 	result->changed = true;
@@ -227,7 +228,8 @@ static enum zone_error finish_zone(struct zones *zones, struct zone_state *zone,
 	result->sectors = zones->limits.zone_capacity - zone->written;
 	result->changed = true;
 	set_condition(zones, zone, ZONE_FULL);
-	zone->written = zones->limits.zone_size;
+	if (!MODEL_PLANTED(zone_finish))
+		zone->written = zones->limits.zone_size;
 	return ZONES_OK;
 }
 
@@ -245,7 +247,8 @@ static enum zone_error reset_zone(struct zones *zones, struct zone_state *zone,
 	result->sectors = sectors_in(zones, zone);
 	result->changed = zone->condition != ZONE_EMPTY;
 	set_condition(zones, zone, ZONE_EMPTY);
-	zone->written = 0;
+	if (!MODEL_PLANTED(zone_reset))
+		zone->written = 0;
 	return ZONES_OK;
 }
 
@@ -290,7 +293,7 @@ enum zone_error zones_command(struct zones *zones, enum zone_op op, u64 sector, 
 	case ZONE_OP_APPEND:
 		if (!zones->limits.append_limit)
 			return ZONES_INVALID;
-		result->sector = start + zone->written;
+		result->sector = start + zone->written + MODEL_PLANTED(zone_append);
 		return write_zone(zones, zone, zone->written, sectors, result);
 	case ZONE_OP_OPEN:
 		return open_zone(zones, zone, result);
@@ -310,7 +313,7 @@ void zones_take_back(struct zones *zones, u32 number, enum zone_op op, u8 before
 	u32 open = zones->imp_open + zones->exp_open;
 
 	if (op == ZONE_OP_OPEN) {
-		if (zone->condition != ZONE_EXP_OPEN)
+		if (zone->condition != ZONE_EXP_OPEN || MODEL_PLANTED(zone_back))
 			return;
 		if (opens)
 			set_condition(zones, zone, before);
@@ -343,7 +346,8 @@ void zones_report(const struct zones *zones, u32 number, struct zone_report *rep
 	}
 	report->type = ZONE_SEQUENTIAL;
 	report->capacity = zones->limits.zone_capacity;
-	report->wp = zone->condition == ZONE_READONLY ? U64_MAX : start + zone->written;
+	report->wp = zone->condition == ZONE_READONLY ? U64_MAX :
+		     start + zone->written - (zone->written && MODEL_PLANTED(zone_report));
 }
 
 void zones_restore(struct zones *zones, u32 number, u64 written)
@@ -351,7 +355,7 @@ void zones_restore(struct zones *zones, u32 number, u64 written)
 	struct zone_state *zone = &zones->state[number];
 
 	zone->written = written;
-	if (written >= zones->limits.zone_capacity)
+	if (written >= zones->limits.zone_capacity && !MODEL_PLANTED(zone_restore))
 		set_condition(zones, zone, ZONE_FULL);
 	else
 		set_closed(zones, zone);

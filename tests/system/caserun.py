@@ -73,14 +73,15 @@ def busy() -> float:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("patterns", nargs="*", help="which cases: tables.*, store.full*; all of GROUPS")
-    parser.add_argument("--planted", action="store_true", help="those that plant a bug to be found")
+    parser.add_argument("--planted", action="store_true", help="of these those that plant a bug to be found")
     parser.add_argument("--layers", action="store_true", help="those of LAYERS: who else writes to a disk")
     args = parser.parse_args(argv)
     virtual = os.environ.get("DAVID_LAB_VIRTUAL_TIME") == "1"
     cases = load(VIRTUAL if virtual else GROUPS + LONG + LAYERS)
     patterns = args.patterns or [name for name in cases if name.partition(".")[0] not in LONG + LAYERS]
     if args.planted:
-        patterns = [name for name in cases if about(cases[name]).planted]
+        some = matching(cases, args.patterns) if args.patterns else tuple(cases)
+        patterns = [name for name in some if about(cases[name]).planted]
     if args.layers:
         patterns = [f"{group}.*" for group in LAYERS]
     try:

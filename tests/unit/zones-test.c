@@ -292,12 +292,13 @@ static void a_limit_that_is_ignored_is_found(struct kunit *test)
 	struct naive *drive = kmalloc(sizeof(*drive), GFP_KERNEL);
 	struct rnd rnd = { .state = 40 };
 	u32 errors[4] = {}, run, found = 0;
+	const char *before = model_plant;
 
 	KUNIT_ASSERT_NOT_NULL(test, drive);
 	model_plant = "open_zones";
 	for (run = 0; run < 300; run++)
 		found += run_beside(test, &rnd, drive, 500, errors) < 500;
-	model_plant = NULL;
+	model_plant = before;
 	KUNIT_EXPECT_GE(test, found, 50u);
 	kfree(drive);
 }
@@ -574,8 +575,10 @@ static void refuses_limits_of_no_drive(struct kunit *test)
 	bad[6].zone_capacity = 33;
 	bad[7].conventional = 4;
 	bad[8].sectors = 1ull << 40;
-	for (i = 0; i < ARRAY_SIZE(bad); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		KUNIT_EXPECT_EQ_MSG(test, zones_init(&zones, &bad[i]), -EINVAL, "limits %u", i);
+		zones_exit(&zones);
+	}
 }
 
 static struct kunit_case zones_cases[] = {

@@ -14,7 +14,7 @@ from davidlib.filesystems import made_alike
 from helpers import raw
 from helpers.filesystems import UUID
 from helpers.guest import Failed, device_stats, mounted, ram_disk, run, say
-from helpers.planted import must_fail, planted
+from helpers.planted import all_found
 from helpers.timed import Recording, check_lateness, check_parts, recording, settle
 from helpers.units import KIB, MIB
 from helpers.zoned import FULL, Shape, manage, raw_report, zoned_disk, zones_of
@@ -172,6 +172,9 @@ def appends_of_btrfs_take_what_the_simulator_says_to_the_nanosecond() -> None:
 
 
 @case(planted=True)
-def a_reset_that_takes_no_time_is_found() -> None:
-    with planted("timeless"), must_fail():
-        zones_take_what_the_simulator_says(400)
+def times_of_zones_find_each_bug() -> None:
+    all_found(
+        ("timeless", zones_take_what_the_simulator_says_to_the_nanosecond),
+        ("zone_plain", appends_of_btrfs_take_what_the_simulator_says_to_the_nanosecond),
+        ("zone_count", appends_of_btrfs_take_what_the_simulator_says_to_the_nanosecond),
+    )

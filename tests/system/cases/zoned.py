@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import random
+import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -30,7 +32,7 @@ from helpers.guest import (
     say,
     swap_table,
 )
-from helpers.planted import must_fail, planted
+from helpers.planted import all_found, must_fail, planted
 from helpers.units import FULL, KIB, MIB
 from helpers.zoned import FULL as FULL_ZONE
 from helpers.zoned import (
@@ -321,16 +323,15 @@ def a_flush_that_does_not_wait_is_found_in_zones() -> None:
         cut_zones(60, 60, 40)
 
 
-@case(planted=True, complaints=JUDGE)
-def a_reset_that_drops_too_little_is_found() -> None:
-    with planted("unreset"), must_fail():
-        beside_null_blk(2000, 2, 40, 4096)
+def some_beside_null_blk() -> None:
+    beside_null_blk(2000, 2, 40, 4096)
 
 
 @case(planted=True, complaints=JUDGE)
-def a_finish_that_is_not_stored_is_found() -> None:
-    with planted("unfinished"), must_fail():
-        beside_null_blk(2000, 2, 40, 4096)
+def random_commands_beside_null_blk_find_each_bug() -> None:
+    """Of what is stored, of pointers, of conditions, and of limits."""
+    bugs = ("unreset", "unfinished", "zone_pointer", "zone_brim", "zone_limits", "zone_turn", "zone_restore")
+    all_found(*((bug, some_beside_null_blk) for bug in bugs))
 
 
 def refused(table: str, *says: str) -> None:
@@ -515,6 +516,56 @@ def a_write_that_fails_leaves_the_pointer_behind_what_is_stored() -> None:
             raw.write(fd, rng.randbytes(64 * KIB), 0)
 
 
+class Writing(threading.Thread):
+    """A write that may take its time, and what became of it."""
+
+    def __init__(self, fd: int, data: bytes, place: int) -> None:
+        super().__init__(daemon=True)
+        self.fd, self.data, self.place = fd, data, place
+        self.error: OSError | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            raw.write(self.fd, self.data, self.place)
+        except OSError as error:
+            self.error = error
+
+
+@case(complaints="I/O error|could not be undone")
+def a_write_waits_for_the_one_before_it_in_its_zone_and_fails_with_it() -> None:
+    """The second one needs nothing of the backing device, which the first one waits for."""
+    shape, size, sectors = Shape(zones=8, size=8), 64 * KIB, 16 * MIB >> 9
+    with ExitStack() as stack:
+        dev = stack.enter_context(loop_disk(16 * MIB))
+        under = stack.enter_context(mapped("under", f"0 {sectors} linear {dev} 0"))
+        disk = stack.enter_context(zoned_disk("zd", shape, under, "classify=keep"))
+        fd = stack.enter_context(raw.opened(disk))
+        data = random.Random(1).randbytes(size)
+        raw.write(fd, data, 0)
+        os.fsync(fd)
+        run("dmsetup", "suspend", "--noflush", "--nolockfs", "under")
+        try:
+            first = Writing(fd, random.Random(2).randbytes(size), size)
+            time.sleep(0.2)
+            second = Writing(fd, b"constant" * (size // 8), 2 * size)
+            time.sleep(0.3)
+            done = [not one.is_alive() for one in (first, second)]
+        finally:
+            run("dmsetup", "load", "under", "--table", f"0 {sectors} error")
+            run("dmsetup", "resume", "under")
+        for one in (first, second):
+            one.join(20)
+        swap_table("under", f"0 {sectors} linear {dev} 0")
+        if any(done):
+            raise Failed(f"while nothing could be stored, writes were done: {done}")
+        if not first.error or not second.error:
+            raise Failed(f"the first write ended with {first.error}, the one behind it with {second.error}")
+        zone = zones_of(raw_report(fd, shape.zones))[0]
+        if zone.wp != size >> 9 or raw.read(fd, size, 0) != data or any(raw.read(fd, 2 * size, size)):
+            raise Failed(f"the zone has not what was stored: {zone}")
+
+
 @case(seldom=True)
 def fio_and_blkzone_find_a_zoned_disk() -> None:
     shape = Shape(zones=32, size=8, capacity=6, conventional=2, max_open=4, max_active=6)
@@ -528,6 +579,11 @@ def fio_and_blkzone_find_a_zoned_disk() -> None:
             run("fio", "--name=z", f"--filename={disk}", "--zonemode=zbd", f"--rw={job}", "--bs=64k",
                 "--direct=1", "--ioengine=libaio", "--iodepth=8", f"--io_size={96 * MIB}", "--verify=crc32c",
                 "--max_open_zones=4", f"--offset={16 * MIB}", f"--size={shape.bytes - 16 * MIB}")
+            with raw.opened(disk) as fd:
+                zones = zones_of(raw_report(fd, shape.zones))[shape.conventional:]
+            written = sum(z.capacity if z.cond == FULL_ZONE else z.wp - z.start for z in zones) << 9
+            if written != 96 * MIB:
+                raise Failed(f"{job}: fio wrote {96 * MIB} bytes, and zones have {written}")
 
 
 @case
@@ -553,3 +609,17 @@ def zoned_btrfs_made_again_with_another_checksum_reads_what_it_wrote() -> None:
                             raise Failed(f"{csum}: file{number} has another length")
             if not squashed[0] or squashed[1]:
                 raise Failed(f"{conventional} conventional zones: blocks squashed with either: {squashed}")
+
+
+@case(planted=True, complaints="I/O error")
+def what_these_tests_of_zones_guard_is_seen_to_be_missed() -> None:
+    """Pointers of fio, drives that fail, stores and profiles of other zones, full backing devices."""
+    all_found(
+        ("zone_pointer", fio_and_blkzone_find_a_zoned_disk),
+        ("zone_failed", zones_of_a_drive_that_fails_have_what_is_stored),
+        ("zone_mend", zones_of_a_drive_that_fails_have_what_is_stored),
+        ("zone_mend", a_write_that_fails_leaves_the_pointer_behind_what_is_stored),
+        ("zone_order", a_write_waits_for_the_one_before_it_in_its_zone_and_fails_with_it),
+        ("zone_store", what_zones_a_disk_cannot_have_is_said),
+        ("zone_profile", a_profile_of_other_zones_is_refused),
+    )

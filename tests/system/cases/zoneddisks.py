@@ -16,6 +16,7 @@ from cases import case
 from davidlib.disk import create, zones
 from helpers import raw
 from helpers.guest import Failed, complaint, david, device_stats, dm, loop_disk, mapped, ram_disk, run
+from helpers.planted import all_found
 from helpers.units import GIB, KIB, MIB
 from helpers.zoned import (
     CONVENTIONAL,
@@ -58,6 +59,15 @@ def zone_life(fd: int, shape: Shape) -> None:
     except OSError:
         return
     raise Failed("a write below the pointer was not refused")
+
+
+def check_life(shape: Shape, report: bytes) -> None:
+    """The report has what zone_life() did, and nothing else."""
+    found = [(zone.cond, 0 if zone.cond == FULL else zone.wp - zone.start) for zone in zones_of(report)]
+    # Implicitly open with 3 blocks, finished, explicitly open, empty again
+    should = [(2, 24), (FULL, 0), (3, 0), *[(1, 0)] * (shape.zones - shape.conventional - 3)]
+    if found[shape.conventional:] != should:
+        raise Failed(f"zones are {found[shape.conventional:]}, not {should}")
 
 
 def check_shown(drive: str, shape: Shape, report: bytes) -> None:
@@ -114,6 +124,7 @@ def a_drive_with_zones_is_made_shown_and_lasts_and_takes_its_zoned_device_away()
                     raise Failed(f"{drive}: {counted}")
                 if "commands and writes that" not in david("stats", "zd"):
                     raise Failed("david stats says nothing of zones")
+                check_life(shape, report)
                 check_shown(drive, shape, report)
                 complaint("resize", "zd", str(2 * shape.bytes))
             finally:
@@ -242,3 +253,13 @@ def a_kernel_without_null_blk_or_configfs_is_told() -> None:
                     raise Failed(f"{place}: {error}") from None
             finally:
                 setattr(zones, place, real)
+
+
+@case(planted=True)
+def what_is_shown_and_what_lasts_find_each_bug() -> None:
+    test = a_drive_with_zones_is_made_shown_and_lasts_and_takes_its_zoned_device_away
+    all_found(*((bug, test) for bug in ("zone_kind", "zone_pointer", "zone_restore")))
+    try:
+        all_found(("zone_store", what_cannot_be_made_with_zones_is_said_and_leaves_nothing_behind))
+    finally:
+        david("remove", "zd")  # what should have been refused

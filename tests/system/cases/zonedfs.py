@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import random
 from dataclasses import dataclass
+from pathlib import Path
 
 from cases import case
 from helpers.filesystems import whole_check
 from helpers.guest import Failed, device_stats, loop_disk, mounted, run, say
 from helpers.manifest import manifest
-from helpers.planted import must_fail, planted
+from helpers.planted import all_found, must_fail, planted
 from helpers.trees import equal
 from helpers.units import FULL, MIB
 from helpers.workload import SCALES, Workload
-from helpers.zonecuts import SHAPES, cut_btrfs, make, squashed
+from helpers.zonecuts import SHAPES, cut_life, make, squashed
 from helpers.zoned import null_zoned, zoned_disk
 
 SEED = 40
@@ -111,13 +112,13 @@ def f2fs_on_zones_lives_in_each_mode_and_its_data_is_squashed() -> None:
 
 @case(seldom=True)
 def btrfs_on_zones_has_what_was_synced_after_a_power_cut() -> None:
-    cut_btrfs(60 if FULL else 12, 400 if FULL else 12, 40)
+    cut_life("btrfs", 60 if FULL else 12, 400 if FULL else 12, 40)
 
 
 @case(planted=True)
 def a_flush_that_does_not_wait_is_found_by_btrfs_on_zones() -> None:
     with planted("late"), must_fail():
-        cut_btrfs(20, 60, 41)
+        cut_life("btrfs", 20, 60, 41)
 
 
 @case(planted=True)
@@ -130,3 +131,22 @@ def a_checksum_of_another_block_is_found_by_btrfs_on_zones() -> None:
 def f2fs_s_own_inodes_taken_for_data_are_found_on_zones() -> None:
     with planted("nodes"), must_fail():
         lives("f2fs", "auto")
+
+
+def few_files() -> None:
+    """All data of btrfs on zones is appended. Its checksums know where each block should be."""
+    shape = SHAPES["btrfs"]
+    with loop_disk(256 * MIB) as backing, zoned_disk("zf", shape, backing, "classify=keep") as disk:
+        make("btrfs", disk)
+        with mounted(disk, "btrfs") as top:
+            for number in range(8):
+                Path(top, f"file{number}").write_bytes(random.Random(number).randbytes(100_000))
+        if not device_stats("zf")["zones"]["append"]:
+            raise Failed("nothing was appended")
+        run(*whole_check("btrfs"), disk)
+
+
+@case(planted=True, complaints="BTRFS")
+def an_append_that_is_told_another_sector_is_found_by_btrfs() -> None:
+    few_files()
+    all_found(("zone_append", few_files))

@@ -2,9 +2,9 @@
 """What blktests' group zbd asks of a disk with zones, which Debian does not have as a package: by case, to a
 null_blk device and to a fake disk with the same zones, which have to answer alike.
 
-Its case 009, btrfs on zones whose capacity is below their size, is a life of zonedfs. Not here are 010, f2fs
-on such zones; 012, about a SCSI disk that asks for commands to come again, which no fake disk does; and 014,
-about f2fs with inline encryption.
+Its case 009, btrfs on zones whose capacity is below their size, is a life of zonedfs. Not here are 012, about
+a SCSI disk that asks for commands to come again, which no fake disk does; and 014, about f2fs with inline
+encryption.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cases import case
+from davidlib.filesystems import made_alike
 from helpers import raw
-from helpers.guest import Failed, loop_disk, mapped, run
+from helpers.filesystems import UUID
+from helpers.guest import Failed, loop_disk, mapped, mounted, run
+from helpers.planted import all_found
 from helpers.units import MIB
 from helpers.zoned import (
     CLOSED,
@@ -136,7 +139,8 @@ def zbd_003_a_reset_of_some_zones_is_of_these() -> None:
             manage(fd, "reset", (first + 1) * sectors, 3 * sectors)
             found.append(conditions(fd, shape))
             for number in range(first + 1, first + 4):
-                if raw.read(fd, BLOCK, number * shape.size * MIB) != behind(disk) * BLOCK:
+                size = BLOCK * (1 + number)
+                if raw.read(fd, size, number * shape.size * MIB) != behind(disk) * size:
                     raise Failed(f"{disk}: zone {number} was reset, and has something")
             if raw.read(fd, BLOCK, first * shape.size * MIB) != random.Random(first).randbytes(BLOCK):
                 raise Failed(f"{disk}: the zone before those that were reset has not what was written")
@@ -267,6 +271,39 @@ def zbd_008_what_was_read_before_a_reset_is_not_read_again() -> None:
     alike(look)
 
 
+def f2fs_checked(disk: str) -> list[str]:
+    """Each thing that fsck.f2fs looks at, and what it found."""
+    done = subprocess.run(["fsck.f2fs", "-f", "--dry-run", disk], capture_output=True, text=True)
+    found = [line for line in done.stdout.splitlines() if line.startswith("[FSCK]")]
+    if not found:
+        raise Failed(f"{disk}: fsck.f2fs says {done.stdout[-300:]} {done.stderr[-300:]}")
+    return found
+
+
+@case(seldom=True)
+def zbd_010_f2fs_on_zones_below_their_size_is_for_its_checker_what_it_is_on_null_blk() -> None:
+    """fsck.f2fs 1.15 counts other free segments than f2fs itself there: of null_blk, too."""
+
+    def look(disk: str, shape: Shape) -> object:
+        run(*made_alike("f2fs", UUID, zoned=True), disk)
+        found = [f2fs_checked(disk)]
+        with mounted(disk, "f2fs") as top:
+            for number in range(40):
+                Path(top, f"file{number}").write_bytes(random.Random(number).randbytes(100_000))
+            os.sync()
+            for number in range(0, 40, 3):
+                Path(top, f"file{number}").unlink()
+            os.sync()
+        found.append(f2fs_checked(disk))
+        with mounted(disk, "f2fs") as top:
+            for number in set(range(40)) - set(range(0, 40, 3)):
+                if Path(top, f"file{number}").read_bytes() != random.Random(number).randbytes(100_000):
+                    raise Failed(f"{disk}: file{number} has not what was written")
+        return [*found, f2fs_checked(disk)]
+
+    alike(look, tuple(Shape(zones=128, size=8, capacity=capacity, conventional=16) for capacity in (5, 6)))
+
+
 @contextmanager
 def above(tables: str) -> Iterator[dict[str, str]]:
     with mapped("above", tables) as disk:
@@ -314,3 +351,20 @@ def zbd_013_dm_crypt_on_zones_reads_what_it_wrote_while_its_queue_is_stopped() -
         return "written"
 
     alike(look)
+
+
+@case(planted=True, complaints="I/O error")
+def each_of_these_finds_a_bug_of_what_it_asks() -> None:
+    all_found(
+        ("zone_chunk", zbd_001_what_sys_says_is_what_the_calls_say),
+        ("zone_later", zbd_002_zones_are_reported_in_a_row_from_any_of_them_on),
+        ("unreset", zbd_003_a_reset_of_some_zones_is_of_these),
+        ("zone_brim", zbd_004_a_write_across_the_border_of_two_zones_goes_to_both),
+        ("zone_brim", zbd_005_writes_in_a_row_at_a_depth_come_in_order),
+        ("zone_brim", zbd_006_a_disk_that_is_opened_and_closed_meanwhile_takes_writes),
+        ("zone_pointer", zbd_007_a_device_on_some_zones_has_their_pointers),
+        ("unreset", zbd_008_what_was_read_before_a_reset_is_not_read_again),
+        ("zone_capacity", zbd_010_f2fs_on_zones_below_their_size_is_for_its_checker_what_it_is_on_null_blk),
+        ("zone_kind", zbd_011_a_device_on_zones_has_their_limits_as_device_mapper_stacks_them),
+        ("zone_brim", zbd_013_dm_crypt_on_zones_reads_what_it_wrote_while_its_queue_is_stopped),
+    )

@@ -5,7 +5,7 @@ that are marked @case(planted=True).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +25,20 @@ def planted(bug: str) -> Iterator[None]:
         yield
     finally:
         PLANT.write_text("none")
+
+
+def all_found(*bugs: tuple[str, Callable[[], object]]) -> None:
+    """Each bug is found by its test."""
+    missed = []
+    for bug, test in bugs:
+        print(f"planted: {bug}, for {getattr(test, '__name__', test)}", flush=True)
+        try:
+            with planted(bug), must_fail():
+                test()
+        except Failed as error:
+            missed.append(f"{bug}: {error}")
+    if missed:
+        raise Failed("; ".join(missed))
 
 
 @contextmanager

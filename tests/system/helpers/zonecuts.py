@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Power cuts of btrfs on zones: a recorded life, and the store as it was left at places of it."""
+"""Power cuts of file systems on zones: a recorded life, and the store as it was left at places of it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def make(fs: str, disk: str) -> None:
     run(*made_alike(fs, UUID, zoned=True), disk)
 
 
-def cut_btrfs(syncs: int, cuts: int, seed: int, mode: str = "auto") -> int:
-    """What a power cut leaves of the store mounts, has what was synced, and is clean with all checksums.
-    Returns how many cuts there were.
+def cut_life(fs: str, syncs: int, cuts: int, seed: int, mode: str = "auto") -> int:
+    """What a power cut leaves of the store mounts, has what was synced, and is clean, with all checksums of
+    btrfs. Returns how many cuts there were.
     """
-    rng, shape = random.Random(seed), SHAPES["btrfs"]
+    rng, shape = random.Random(seed), SHAPES[fs]
     base = SCRATCH / "zonedbase"
     with ExitStack() as stack:
         null = stack.enter_context(null_zoned("zones", shape))
@@ -49,8 +49,8 @@ def cut_btrfs(syncs: int, cuts: int, seed: int, mode: str = "auto") -> int:
             writelog.recorded("recorded", dev, log) as backing,
             mapped("zf", line(shape, backing, null, *table)) as disk,
         ):
-            make("btrfs", disk)
-            with mounted(disk, "btrfs") as top:
+            make(fs, disk)
+            with mounted(disk, fs) as top:
                 os.sync()
                 writelog.mark("recorded", "mounted")
                 files = Files(top, "recorded", seed)
@@ -74,9 +74,9 @@ def cut_btrfs(syncs: int, cuts: int, seed: int, mode: str = "auto") -> int:
                         loop_disk(BACKING, prepare=prepare) as dev,
                         mapped("zf", line(shape, dev, null, *table)) as disk,
                     ):
-                        with mounted(disk, "btrfs") as top:
+                        with mounted(disk, fs) as top:
                             said = files.wrong(top, cut.marked)
-                        run(*whole_check("btrfs"), disk)
+                        run(*whole_check(fs), disk)
                 except Failed as error:
                     said = str(error)
                 if said:
@@ -84,5 +84,5 @@ def cut_btrfs(syncs: int, cuts: int, seed: int, mode: str = "auto") -> int:
                     raise Failed(f"cut {where}: {said}")
                 if number % 50 == 0:
                     say(f"zonedfs: {number} of {len(places)} cuts")
-        say(f"zonedfs: {mode}: {len(places)} cuts in {syncs} syncs, {dropped >> 10} KiB squashed")
+        say(f"zonedfs: {fs}, {mode}: {len(places)} cuts in {syncs} syncs, {dropped >> 10} KiB squashed")
         return len(places)
