@@ -44,6 +44,7 @@
  *	together	all dies of an SSD erase at once what its map, which is a sample, erases
  *	whole	a write goes into an SSD's buffer as a whole, or waits until that is empty
  *	idle	an idle SSD folds nothing of its SLC cache
+ *	unsettled	an idle SSD collects before a command, and not before a trim
  *	one_die	a zone of an SSD lies on one of its dies
  *	one_buffer	a zone of an SSD may have all of the write buffer
  *	unreset	an SSD's zone that was reset has its data still

@@ -299,6 +299,27 @@ u64 timing_run_model(struct timing *t)
 	return now;
 }
 
+/*
+ * The same, and what an SSD has done in its idle time. That may be work for its whole map, so it is
+ * done in pieces. The lock is free in between, so that nobody else waits for all of it.
+ */
+u64 timing_catch_up(struct timing *t, bool sleeps, unsigned long *flags)
+	__must_hold(&t->figures->model.lock)
+{
+	u64 now = timing_run_model(t);
+
+	lockdep_assert_held(&t->figures->model.lock);
+	while (unlikely(disk_catch_up(t->disk, now)) && !INJECTED(whole)) {
+		timing_arm(t);
+		spin_unlock_irqrestore(&t->figures->model.lock, *flags);
+		if (sleeps)
+			cond_resched();
+		spin_lock_irqsave(&t->figures->model.lock, *flags);
+		now = timing_run_model(t);
+	}
+	return now;
+}
+
 /* Set the timer to the next event. The lock is held. */
 void timing_arm(struct timing *t)
 {

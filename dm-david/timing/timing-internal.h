@@ -119,11 +119,22 @@ static inline bool timing_is_over(struct timed *timed)
 	return atomic_inc_return(&timed->over) == 2;
 }
 
+/* May who submits @bio sleep? Device-mapper has the others with preemption off. */
+static inline bool timing_may_sleep(const struct bio *bio)
+{
+	return !(bio->bi_opf & (REQ_NOWAIT | REQ_POLLED));
+}
+
 /* timing-events.c: figures->model.lock is held, but for the first */
 /* What @bio, at @sector of the disk, is to the model. */
 void timed_init(struct timed *timed, const struct bio *bio, u64 sector);
 /* Process the model's events until now. Returns the time. */
 u64 timing_run_model(struct timing *t);
+/*
+ * timing_run_model(), before a request or a discard goes to the model: an SSD that was idle has
+ * something to do first. The lock is let go in between.
+ */
+u64 timing_catch_up(struct timing *t, bool sleeps, unsigned long *flags);
 /* Set the timer to the next event. */
 void timing_arm(struct timing *t);
 /*

@@ -27,12 +27,12 @@ bool timing_accurate_submit(struct timing *t, struct timed *timed, struct bio *b
 
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->figures->model.lock, flags);
+	now = timing_catch_up(t, timing_may_sleep(bio), &flags);
 	plug = current_plug(t);
 	if (plug) {
 		timed->request.plug = &plug->disk;
 		timed->plug = plug->number;
 	}
-	now = timing_run_model(t);
 	enters = timing_try_enter(t, timed, waits, now);
 	timing_admit_after_merge(t, now);
 	timing_arm(t);
@@ -132,7 +132,7 @@ u64 timing_model_only_submit(struct timing *t, const struct bio *bio)
 
 	stopwatch_start(&timer, t->store->stats);
 	spin_lock_irqsave(&t->figures->model.lock, flags);
-	now = timing_run_model(t);
+	now = timing_catch_up(t, timing_may_sleep(bio), &flags);
 	if (!beside || t->nr_beside >= MAX_BESIDE) {
 		t->figures->model.unmodelled++;
 	} else {

@@ -55,8 +55,7 @@ static struct pieces map_pieces(const struct timing *t, u64 at, u64 end)
 
 static void bio_pieces(struct pieces *pieces, const struct bio *bio)
 {
-	/* Device-mapper has these with preemption off. */
-	pieces->sleeps = !(bio->bi_opf & (REQ_NOWAIT | REQ_POLLED));
+	pieces->sleeps = timing_may_sleep(bio);
 }
 
 /* The lock is held. */
@@ -134,9 +133,10 @@ void timing_forget(struct timing *t)
 	}
 }
 
-/* A piece of a discard. The lock is held. */
+/* A piece of a discard. The lock is held, and let go in between. */
 static void discard_piece(struct timing *t, const struct bio *bio, const struct pieces *piece,
-			  enum david_mode mode)
+			  enum david_mode mode, unsigned long *lock_flags)
+	__must_hold(&t->figures->model.lock)
 {
 	struct timed timed = { };
 	u64 sectors = piece->next - piece->at, now;
@@ -149,7 +149,7 @@ static void discard_piece(struct timing *t, const struct bio *bio, const struct 
 	timed_init(&timed, bio, piece->at);
 	timed.request.op = DISK_TRIM;
 	timed.request.sectors = sectors;
-	now = timing_run_model(t);
+	now = timing_catch_up(t, piece->sleeps, lock_flags);
 	timed.arrived_ns = now;
 	timed.id = t->next_id++;
 	trace_david_queue(t->dev, &timed, now);
@@ -169,7 +169,7 @@ void timing_discard(struct timing *t, const struct bio *bio, enum david_mode mod
 	bio_pieces(&pieces, bio);
 	while (pieces_next(&pieces)) {
 		spin_lock_irqsave(&t->figures->model.lock, flags);
-		discard_piece(t, bio, &pieces, mode);
+		discard_piece(t, bio, &pieces, mode, &flags);
 		spin_unlock_irqrestore(&t->figures->model.lock, flags);
 	}
 }
@@ -187,7 +187,8 @@ void timing_zeroes(struct timing *t, const struct bio *bio, enum david_mode mode
 	while (pieces_next(&pieces)) {
 		spin_lock_irqsave(&t->figures->model.lock, flags);
 		if (mode != DAVID_MODE_SPEEDUP) {
-			now = timing_run_model(t);
+			now = timing_catch_up(t, pieces.sleeps, &flags);
+			disk_settle(t->disk, now);
 			trace_david_written(t->dev, t->next_id, now, pieces.at,
 					    pieces.next - pieces.at);
 			timing_arm(t);

@@ -27,6 +27,15 @@
 #define SLOT(entry)	((entry) & (u32)(IN_SLC - 1))
 #define NONE_RUN	(NONE & ~SCATTERED)	/* the last write to the group was no single page */
 
+/*
+ * Of the SLC cache it is known how many of each 2^SLC_PART neighbouring groups are there. Who seeks
+ * the next one does not look at all of the map.
+ */
+#define SLC_PART	10
+
+/* Pages of the map that an idle drive folds or moves in one call */
+#define IDLE_PIECE	128
+
 /* Overwrites that make the steady state, as multiples of what is filled */
 #define OVERWRITES	4
 
@@ -71,6 +80,7 @@ struct ftl {
 	u32 slc_most;		/* when the drive is empty, */
 	u32 slc_least;		/* and when it is full */
 	u32 fold_at;		/* the next one that may be folded */
+	u16 *slc_parts;		/* by SLC_PART: groups there; NULL: the drive has no cache */
 
 	u64 rnd;
 	const void *user;
@@ -97,6 +107,11 @@ bool ftl_taken_over(struct ftl *ftl, const void *user)
 
 	ftl->user = user;
 	return taken;
+}
+
+bool ftl_is_used_by(const struct ftl *ftl, const void *user)
+{
+	return ftl->user == user;
 }
 
 /* There is no page of the group in the map. */
@@ -168,10 +183,12 @@ static void group_drop(struct ftl *ftl, u32 group)
 
 	if (is_none(entry))
 		return;
-	if (entry & IN_SLC)
+	if (entry & IN_SLC) {
 		ftl->in_slc--;
-	else
+		ftl->slc_parts[group >> SLC_PART]--;
+	} else {
 		ftl->blocks[SLOT(entry) >> ftl->block_shift].valid--;
+	}
 	ftl->map[group] = NONE_RUN | (entry & SCATTERED);
 	ftl->used--;
 }
@@ -383,20 +400,29 @@ static bool is_in_slc(u32 entry)
 /* The next group of those in the cache, which has one. They go in the order of their numbers. */
 static void slc_fold_one(struct ftl *ftl)
 {
-	while (!is_in_slc(ftl->map[ftl->fold_at]))
-		ftl->fold_at = ftl->fold_at + 1 == ftl->groups ? 0 : ftl->fold_at + 1;
-	write_to_block(ftl, ftl->fold_at, ftl->map[ftl->fold_at] & SCATTERED);
+	u32 at = ftl->fold_at;
+
+	while (!is_in_slc(ftl->map[at])) {
+		at = ftl->slc_parts[at >> SLC_PART] ? at + 1 : (at | (BIT(SLC_PART) - 1)) + 1;
+		if (at >= ftl->groups)
+			at = 0;
+	}
+	ftl->fold_at = at;
+	write_to_block(ftl, at, ftl->map[at] & SCATTERED);
 	ftl->figures.folded++;
 }
 
 u64 ftl_fold(struct ftl *ftl, u64 pages, bool *left)
 {
-	u64 groups = min_t(u64, pages >> ftl->shift, ftl->in_slc), i;
+	u64 groups = min_t(u64, pages >> ftl->shift, ftl->in_slc), folded = 0;
+	u64 moved = ftl->figures.moved;
 
-	for (i = 0; i < groups; i++)
+	while (folded < groups && folded + ftl->figures.moved - moved < IDLE_PIECE) {
 		slc_fold_one(ftl);
+		folded++;
+	}
 	*left = ftl->in_slc;
-	return groups << ftl->shift;
+	return folded << ftl->shift;
 }
 
 /* Does the cache take what is written next? */
@@ -417,23 +443,27 @@ static void write_to_slc(struct ftl *ftl, u32 group, u32 flags)
 		slc_fold_one(ftl);
 	group_point(ftl, group, IN_SLC | NO_SLOT | flags);
 	ftl->in_slc++;
+	ftl->slc_parts[group >> SLC_PART]++;
 	ftl->figures.written++;
 	ftl->figures.fresh++;
 }
 
-void ftl_idle(struct ftl *ftl, u64 pages, u64 room)
+bool ftl_idle(struct ftl *ftl, u64 *pages, u64 room)
 {
-	u64 moves = pages >> ftl->shift, blocks = room >> ftl->shift >> ftl->block_shift;
+	u64 most = min_t(u64, *pages >> ftl->shift, IDLE_PIECE), moves = most;
+	u64 blocks = room >> ftl->shift >> ftl->block_shift;
 
-	while (moves && ftl->nr_free < min_t(u64, blocks, ftl->nr_blocks)) {
-		if (ftl->victim == NONE && !gc_choose(ftl))
-			return;
-		if (ftl->figures.share == per_block(ftl))	/* nothing to be had */
-			return;
-		for (; moves && ftl->blocks[ftl->victim].valid; moves--)
-			gc_move_one(ftl);
-		gc_erase_if_empty(ftl);
-	}
+	if (!most || ftl->nr_free >= min_t(u64, blocks, ftl->nr_blocks))
+		return false;
+	if (ftl->victim == NONE && !gc_choose(ftl))
+		return false;
+	if (ftl->figures.share == per_block(ftl))	/* nothing to be had */
+		return false;
+	for (; moves && ftl->blocks[ftl->victim].valid; moves--)
+		gc_move_one(ftl);
+	gc_erase_if_empty(ftl);
+	*pages -= (most - moves) << ftl->shift;
+	return true;
 }
 
 /* What has been written of a group */
@@ -694,6 +724,11 @@ static size_t nr_slots(const struct ftl *ftl)
 	return (size_t)ftl->nr_blocks << ftl->block_shift;
 }
 
+static size_t nr_slc_parts(const struct ftl *ftl)
+{
+	return ftl->slc_most ? (ftl->groups >> SLC_PART) + 1 : 0;
+}
+
 /* The tables, zeroed. False: there is no memory. */
 static bool create_tables(struct ftl *ftl, gfp_t gfp)
 {
@@ -702,6 +737,12 @@ static bool create_tables(struct ftl *ftl, gfp_t gfp)
 	ftl->slots = kvcalloc(nr_slots(ftl), sizeof(*ftl->slots), gfp);
 	ftl->blocks = kvcalloc(ftl->nr_blocks, sizeof(*ftl->blocks), gfp);
 	ftl->free = kvcalloc(ftl->nr_blocks, sizeof(*ftl->free), gfp);
+	ftl->slc_parts = NULL;
+	if (nr_slc_parts(ftl)) {
+		ftl->slc_parts = kvcalloc(nr_slc_parts(ftl), sizeof(*ftl->slc_parts), gfp);
+		if (!ftl->slc_parts)
+			return false;
+	}
 	return ftl->map && ftl->written && ftl->slots && ftl->blocks && ftl->free;
 }
 
@@ -766,6 +807,9 @@ struct ftl *ftl_copy(const struct ftl *ftl, gfp_t gfp)
 	memcpy(copy->slots, ftl->slots, nr_slots(ftl) * sizeof(*ftl->slots));
 	memcpy(copy->blocks, ftl->blocks, ftl->nr_blocks * sizeof(*ftl->blocks));
 	memcpy(copy->free, ftl->free, ftl->nr_blocks * sizeof(*ftl->free));
+	if (copy->slc_parts)
+		memcpy(copy->slc_parts, ftl->slc_parts,
+		       nr_slc_parts(ftl) * sizeof(*ftl->slc_parts));
 	return copy;
 }
 
@@ -778,6 +822,7 @@ void ftl_destroy(struct ftl *ftl)
 	kvfree(ftl->slots);
 	kvfree(ftl->blocks);
 	kvfree(ftl->free);
+	kvfree(ftl->slc_parts);
 	kvfree(ftl->zone_ends);
 	kvfree(ftl);
 }
@@ -786,6 +831,7 @@ size_t ftl_bytes(const struct ftl *ftl)
 {
 	return sizeof(*ftl) + ftl->nr_zones * sizeof(*ftl->zone_ends) +
 	       ftl->groups * (sizeof(*ftl->map) + 1) +
+	       nr_slc_parts(ftl) * sizeof(*ftl->slc_parts) +
 	       nr_slots(ftl) * sizeof(*ftl->slots) +
 	       ftl->nr_blocks * (sizeof(*ftl->blocks) + sizeof(*ftl->free));
 }

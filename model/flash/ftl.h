@@ -73,6 +73,7 @@ void ftl_fill(struct ftl *ftl, u64 first, u64 nr);
  * before, or nobody.
  */
 bool ftl_taken_over(struct ftl *ftl, const void *user);
+bool ftl_is_used_by(const struct ftl *ftl, const void *user);
 
 void ftl_trim(struct ftl *ftl, u64 first, u64 nr);
 
@@ -88,7 +89,10 @@ enum ftl_state ftl_look(const struct ftl *ftl, u64 page);
 /* Is a page that was written in the SLC cache? */
 bool ftl_in_slc(const struct ftl *ftl, u64 page);
 
-/* Fold up to @pages pages of the SLC cache. Returns how many; *@left: there are more. */
+/*
+ * Fold up to @pages pages of the SLC cache, a piece of them: call it until it returns 0. Returns
+ * how many; *@left: there are more in the cache.
+ */
 u64 ftl_fold(struct ftl *ftl, u64 pages, bool *left);
 
 /*
@@ -98,7 +102,10 @@ u64 ftl_fold(struct ftl *ftl, u64 pages, bool *left);
 u32 ftl_zone_end(const struct ftl *ftl, u32 zone);
 void ftl_zone_set(struct ftl *ftl, u32 zone, u32 end);
 
-/* Move up to @pages pages, as long as less than @room pages are free. */
-void ftl_idle(struct ftl *ftl, u64 pages, u64 room);
+/*
+ * Move up to *@pages pages, as long as less than @room pages are free. A piece of that: call it
+ * until it returns false. Subtracts from *@pages what it has moved.
+ */
+bool ftl_idle(struct ftl *ftl, u64 *pages, u64 room);
 
 #endif

@@ -331,6 +331,20 @@ struct solid_command *solid_advance(struct solid *solid, u64 now)
 	return ended;
 }
 
+bool solid_catch_up(struct solid *solid, u64 now)
+{
+	return solid->ssd && !solid->waiting && ssd_catch_up(solid->ssd, now);
+}
+
+void solid_settle(struct solid *solid, u64 now)
+{
+	if (!solid->ssd)
+		return;
+	ssd_settle(solid->ssd, now);
+	take_ready(solid);
+	update_next(solid);
+}
+
 void solid_trim(struct solid *solid, u64 sector, u64 sectors, u64 now)
 {
 	if (solid->zns) {

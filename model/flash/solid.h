@@ -189,6 +189,10 @@ u64 solid_next_event(const struct solid *solid);
 /* A command that has ended by @now, the one that ended first; NULL: none. */
 struct solid_command *solid_advance(struct solid *solid, u64 now);
 
+/* As disk_catch_up() and disk_settle(). */
+bool solid_catch_up(struct solid *solid, u64 now);
+void solid_settle(struct solid *solid, u64 now);
+
 /* What is at these sectors is of no use. Takes no time. */
 void solid_trim(struct solid *solid, u64 sector, u64 sectors, u64 now);
 

@@ -124,6 +124,8 @@ struct ssd {
 	u64 pay_all;		/* a write of so many bytes makes due all that is owed to folding */
 	u64 fold_credit;	/* bytes that could be folded while idle, and were too few; */
 	u64 folded_until;	/* up to this time */
+	u64 folded_ahead;	/* pages folded since, by ssd_catch_up(); */
+	u64 moved_ahead;	/* likewise those that collection has moved since @last */
 	u64 busy_until;		/* the last end of a read, program or erase so far */
 	u64 unit;		/* bytes that a die programs at a time */
 	u32 unit_sectors;

@@ -524,6 +524,8 @@ static void ssd_see_other_users(struct ssd *ssd, u64 now)
 	ssd->seen = *ftl_figures(ssd->ftl);
 	ssd->last = now;
 	ssd->folded_until = now;
+	ssd->folded_ahead = 0;
+	ssd->moved_ahead = 0;
 }
 
 static void ssd_run_to(struct ssd *ssd, u64 now)
@@ -573,18 +575,33 @@ static u64 ssd_serve_flush(struct ssd *ssd, struct solid_command *command, u64 n
 	return NEVER;
 }
 
-/* Collection of the time since the last command, if that was idle. Its end disturbs nobody. */
-static void collect_idle(struct ssd *ssd, u64 now)
+/* Pages that collection has had the time to move since the last command, if that was idle. */
+static u64 idle_moves(const struct ssd *ssd, u64 now)
 {
 	const struct profile *profile = ssd->profile;
-	u64 idle = now - ssd->last, bytes;
+	u64 idle = now - ssd->last;
 
-	ssd->last = now;
 	if (!profile->gc_idle_rate || idle <= profile->gc_idle_after || ssd->nr_events)
-		return;
+		return 0;
 	idle = min(idle - profile->gc_idle_after, 1ULL << 42);
-	bytes = mul_u64_u64_div_u64(idle, profile->gc_idle_rate, 1000000000);
-	ftl_idle(ssd->ftl, div_u64(bytes, PAGE_BYTES), profile->gc_idle_room / FTL_PAGE);
+	return div_u64(mul_u64_u64_div_u64(idle, profile->gc_idle_rate, 1000000000), PAGE_BYTES);
+}
+
+/*
+ * Collection of that time. Its end disturbs nobody. What it had time for, and there was nothing to
+ * move, it does not do later.
+ */
+static void collect_idle(struct ssd *ssd, u64 now)
+{
+	u64 due = idle_moves(ssd, now), moves, room = ssd->profile->gc_idle_room / FTL_PAGE;
+
+	if (due <= ssd->moved_ahead)
+		return;
+	moves = due - ssd->moved_ahead;
+	while (ftl_idle(ssd->ftl, &moves, room))
+		;
+	/* What is less than a page of the map stays. */
+	ssd->moved_ahead = moves >> ftl_shift(ssd->ftl) ? due : due - moves;
 	ssd->seen = *ftl_figures(ssd->ftl);
 }
 
@@ -610,26 +627,97 @@ static void interrupt_folding(struct ssd *ssd, u64 now)
 }
 
 /*
- * What an idle drive has folded of its SLC cache by @now. It takes as long as the rate says, with
- * all that it moves and erases.
+ * Is the drive idle, and folds? *@credit: bytes that it has had the time to fold by @now, and those
+ * that were too few before. It takes as long as the rate says, with all that it moves and erases.
  */
-static void fold_idle(struct ssd *ssd, u64 now, bool command)
+static bool is_folding(const struct ssd *ssd, u64 now, u64 *credit)
 {
 	const struct profile *profile = ssd->profile;
-	u64 from = max(ssd->busy_until, ssd->last) + profile->slc_idle_after, folded;
-	bool left;
+	u64 from = max(ssd->busy_until, ssd->last) + profile->slc_idle_after;
 
 	from = max(from, ssd->folded_until);
 	if (!profile->slc_fold_rate || ssd->nr_events || now <= from || MODEL_PLANTED(idle))
+		return false;
+	*credit = ssd->fold_credit + mul_u64_u64_div_u64(min(now - from, 1ULL << 42),
+							 profile->slc_fold_rate, 1000000000);
+	return true;
+}
+
+/* What an idle drive has folded of its SLC cache by @now. */
+static void fold_idle(struct ssd *ssd, u64 now, bool command)
+{
+	u64 folded = ssd->folded_ahead, credit, due, piece;
+	bool left;
+
+	if (!is_folding(ssd, now, &credit))
 		return;
-	ssd->fold_credit += mul_u64_u64_div_u64(min(now - from, 1ULL << 42), profile->slc_fold_rate,
-						1000000000);
+	due = div_u64(credit, PAGE_BYTES);
+	do {
+		piece = ftl_fold(ssd->ftl, due - folded, &left);
+		folded += piece;
+	} while (piece);
 	ssd->folded_until = now;
-	folded = ftl_fold(ssd->ftl, div_u64(ssd->fold_credit, PAGE_BYTES), &left);
-	ssd->fold_credit = left ? ssd->fold_credit - folded * PAGE_BYTES : 0;
+	ssd->folded_ahead = 0;
+	ssd->fold_credit = left ? credit - folded * PAGE_BYTES : 0;
 	ssd->seen = *ftl_figures(ssd->ftl);
 	if (left && command)
 		interrupt_folding(ssd, now);
+}
+
+/* A piece of what fold_idle() would fold. False: there is nothing more. *@left as of ftl_fold() */
+static bool fold_ahead(struct ssd *ssd, u64 now, bool *left)
+{
+	u64 credit, piece, due = 0;
+
+	if (is_folding(ssd, now, &credit))
+		due = div_u64(credit, PAGE_BYTES) - ssd->folded_ahead;
+	piece = ftl_fold(ssd->ftl, due, left);
+	ssd->folded_ahead += piece;
+	return piece;
+}
+
+/* The same of collect_idle() */
+static bool collect_ahead(struct ssd *ssd, u64 now)
+{
+	u64 due = idle_moves(ssd, now), moves, rest;
+	bool more;
+
+	if (due <= ssd->moved_ahead)
+		return false;
+	moves = due - ssd->moved_ahead;
+	rest = moves;
+	more = ftl_idle(ssd->ftl, &rest, ssd->profile->gc_idle_room / FTL_PAGE);
+	ssd->moved_ahead += moves - rest;
+	return more;
+}
+
+bool ssd_catch_up(struct ssd *ssd, u64 now)
+{
+	bool more = false, left = false;
+
+	if (!ftl_is_used_by(ssd->ftl, ssd))
+		return false;
+	ssd_run_to(ssd, now);
+	if (ssd->profile->slc_cache && ssd->profile->slc_fold_rate)
+		more = fold_ahead(ssd, now, &left);
+	/* While there is something to fold a command may find that it does not collect. */
+	if (!more && !left)
+		more = collect_ahead(ssd, now);
+	ssd->seen = *ftl_figures(ssd->ftl);
+	return more;
+}
+
+void ssd_settle(struct ssd *ssd, u64 now)
+{
+	bool left = false;
+
+	ssd_run_to(ssd, now);
+	if (ssd->profile->slc_cache) {
+		fold_idle(ssd, now, false);
+		ftl_fold(ssd->ftl, 0, &left);
+	}
+	if (!left && !MODEL_PLANTED(unsettled))
+		collect_idle(ssd, now);
 }
 
 u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
@@ -638,6 +726,8 @@ u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from)
 	if (ssd->profile->slc_cache)
 		fold_idle(ssd, now, true);
 	collect_idle(ssd, now);
+	ssd->last = now;
+	ssd->moved_ahead = 0;
 	switch (command->op) {
 	case DISK_READ:
 		return ssd_serve_read(ssd, command, now, from);
@@ -673,9 +763,7 @@ void ssd_trim(struct ssd *ssd, u64 sector, u64 sectors, u64 now)
 {
 	u64 first = DIV_ROUND_UP(sector, FTL_PAGE), end = (sector + sectors) / FTL_PAGE;
 
-	ssd_run_to(ssd, now);
-	if (ssd->profile->slc_cache)
-		fold_idle(ssd, now, false);
+	ssd_settle(ssd, now);
 	if (first < end)
 		ftl_trim(ssd->ftl, first, end - first);
 	if (MODEL_PLANTED(trimmed))

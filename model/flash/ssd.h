@@ -45,6 +45,19 @@ size_t ssd_bytes(const struct ssd *ssd);
  */
 u64 ssd_serve(struct ssd *ssd, struct solid_command *command, u64 now, u64 from);
 
+/*
+ * What the drive has folded and collected by @now if it is idle: it goes on being so. Call it
+ * before its map changes; a command and ssd_trim() do so themselves.
+ */
+void ssd_settle(struct ssd *ssd, u64 now);
+
+/*
+ * A piece of what ssd_settle() would do. True: there may be more. All commands up to @now have been
+ * served. Changes no figure and no time: what a drive does by some moment does not depend on who
+ * asked before.
+ */
+bool ssd_catch_up(struct ssd *ssd, u64 now);
+
 /* When a command that waits may be ready; U64_MAX: none waits. */
 u64 ssd_next_event(const struct ssd *ssd);
 

@@ -732,6 +732,22 @@ static struct solid *solid_of(const struct disk *disk)
 	return disk->mq ? blk_mq_solid(disk->mq) : disk->window.solid;
 }
 
+bool disk_catch_up(struct disk *disk, u64 now)
+{
+	struct solid *solid = solid_of(disk);
+
+	return solid && solid_catch_up(solid, now);
+}
+
+void disk_settle(struct disk *disk, u64 now)
+{
+	struct solid *solid = solid_of(disk);
+
+	disk_advance(disk, now);
+	if (solid)
+		solid_settle(solid, now);
+}
+
 void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now)
 {
 	zoned_before(disk, now);

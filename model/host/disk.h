@@ -133,6 +133,17 @@ void disk_submit(struct disk *disk, struct disk_request *request, u64 now);
 /* The task that has @plug unplugs; @sleeps: as it goes to sleep. @plug is empty then. */
 void disk_unplug(struct disk *disk, struct disk_plug *plug, bool sleeps, u64 now);
 
+/*
+ * An SSD that was idle has folded its SLC cache since, and collected. The next command does that
+ * before all else, and so does a trim, in one piece. Who cannot be kept so long calls this before
+ * disk_submit(), disk_trim() and disk_settle(), after disk_advance(), until it returns false.
+ * Changes no figure and no time.
+ */
+bool disk_catch_up(struct disk *disk, u64 now);
+
+/* Somebody else changes the SSD's map at @now: what it has done in its idle time comes before. */
+void disk_settle(struct disk *disk, u64 now);
+
 /* What is at these sectors is of no use any more. Takes no time, and means nothing to a disk. */
 void disk_trim(struct disk *disk, u64 sector, u64 sectors, u64 now);
 

@@ -35,6 +35,8 @@
 #define disk_submit		fake_disk_submit
 #define disk_next_event		fake_disk_next_event
 #define disk_advance		fake_disk_advance
+#define disk_catch_up		fake_disk_catch_up
+#define disk_settle		fake_disk_settle
 #define disk_merges		fake_disk_merges
 #define disk_unplug		fake_disk_unplug
 #define disk_trim		fake_disk_trim

@@ -1025,10 +1025,43 @@ static void an_interrupt_may_tell_of_several_commands(struct kunit *test)
 
 #define STREAM		3000
 
-/* A random stream. @often: the disk is called at each event, else only for the next request. */
+/* At some time from now to @at the drive does some of what it has to do when it was idle. */
+static void catch_up(struct rig *rig, struct rnd *rnd, u64 at)
+{
+	u64 now = rig->now + rnd_below(rnd, at - rig->now + 1);
+	u32 times = rnd_below(rnd, 3);
+
+	disk_advance(rig->disk, now);
+	while (times-- && disk_catch_up(rig->disk, now))
+		;
+}
+
+/* What is at some sectors is of no use, or others change the map: in the middle of an idle time. */
+static void change_map(struct rig *rig, struct rnd *rnd, struct rnd *calls, bool often)
+{
+	u32 nr = rnd_below(rnd, 4);
+
+	for (; nr; nr--) {
+		u64 at = rig->now + rnd_below(rnd, 20 * MS);
+		u64 sector = rnd_below(rnd, rig->profile.sectors - 16384);
+
+		if (often)
+			catch_up(rig, calls, at);
+		rig->now = at;
+		if (rnd_below(rnd, 4))
+			disk_trim(rig->disk, sector, 8 + rnd_below(rnd, 16000), at);
+		else
+			disk_settle(rig->disk, at);
+	}
+}
+
+/*
+ * A random stream. @often: the disk is called at each event, and in between, else only for the next
+ * request.
+ */
 static void run_stream(struct rig *rig, struct disk_request *requests, bool often)
 {
-	struct rnd rnd = { 3 };
+	struct rnd rnd = { 3 }, calls = { 5 };
 	u64 next, at = 0;
 	u32 i, sent = 0;
 
@@ -1039,8 +1072,15 @@ static void run_stream(struct rig *rig, struct disk_request *requests, bool ofte
 		u64 sector = rnd_below(&rnd, rig->profile.sectors - 256);
 
 		at += rnd_below(&rnd, 2) ? rnd_below(&rnd, 1000) : rnd_below(&rnd, 600000);
+		if (i % 10 == 0) {
+			change_map(rig, &rnd, &calls, often);
+			at = max(at, rig->now);
+		}
+		at += i % 50 ? 0 : rnd_below(&rnd, 60 * MS);
 		while (often && (next = disk_next_event(rig->disk)) < at)
 			disk_advance(rig->disk, next);
+		if (often)
+			catch_up(rig, &calls, at);
 		rig->now = at;
 		if (kind == 50)
 			disk_trim(rig->disk, sector, 256, at);
@@ -1058,6 +1098,7 @@ static void run_stream(struct rig *rig, struct disk_request *requests, bool ofte
 
 static void check_lateness(struct kunit *test, const char *kind, const char *words)
 {
+	struct solid_figures figures[2];
 	struct disk_request *requests[2];
 	static struct rig rig;
 	u32 i, k;
@@ -1067,8 +1108,11 @@ static void check_lateness(struct kunit *test, const char *kind, const char *wor
 		requests[k] = kvcalloc(STREAM, sizeof(**requests), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, requests[k]);
 		run_stream(&rig, requests[k], k);
+		disk_solid_figures(rig.disk, &figures[k]);
 		done(&rig);
 	}
+	KUNIT_EXPECT_EQ(test, figures[0].moved_pages, figures[1].moved_pages);
+	KUNIT_EXPECT_EQ(test, figures[0].folded_pages, figures[1].folded_pages);
 	for (i = 0; i < STREAM; i++)
 		if (requests[0][i].completion != requests[1][i].completion)
 			break;
@@ -1082,6 +1126,8 @@ static void check_lateness(struct kunit *test, const char *kind, const char *wor
 #define ALL_CACHES	"buffer_reads=yes;map_cache=64KiB;map_coverage=256KiB;slc_cache=4MiB;"	\
 			"slc_cache_min=1MiB;slc_idle_after=100us;slc_fold_rate=100MB/s;"
 
+#define IDLE_GC		"gc_idle_rate=90MB/s;gc_idle_after=50us;gc_idle_room=9MiB;"
+
 static void a_late_call_changes_no_time(struct kunit *test)
 {
 	check_lateness(test, MEMORY, "");
@@ -1090,8 +1136,57 @@ static void a_late_call_changes_no_time(struct kunit *test)
 	check_lateness(test, SATA_SSD, "precondition=random");
 	check_lateness(test, PLAIN_SSD, ALL_CACHES "precondition=random");
 	check_lateness(test, SATA_SSD, ALL_CACHES "slc_full=fold;wake_time=9us");
+	check_lateness(test, PLAIN_SSD, IDLE_GC "precondition=random");
+	check_lateness(test, PLAIN_SSD, ALL_CACHES IDLE_GC "precondition=random");
 	check_lateness(test, SATA_SSD, "interrupt_batch=4;interrupt_time=30us");
 	check_lateness(test, PLAIN_SSD, "precondition=random;interrupt_batch=3;interrupt_time=9us");
+}
+
+static u64 idle_work(struct rig *rig)
+{
+	struct solid_figures figures;
+
+	disk_solid_figures(rig->disk, &figures);
+	return figures.folded_pages + figures.moved_pages;
+}
+
+/*
+ * The drive has been idle for an hour, and has worked on so many pages of its map. By calls of
+ * which none takes long: then nothing is left for the next command, which comes at once.
+ */
+static void check_pieces(struct kunit *test, const char *words, u32 writes, u64 least, u64 most)
+{
+	u64 before, begin, calls = 0;
+	static struct rig rig;
+	u32 i;
+
+	prepare(&rig, test, PLAIN_SSD, words);
+	for (i = 0; i < writes; i++)
+		time_of(&rig, DISK_WRITE, 64 * i * 7 % 131072, 64);
+	rig.now += 3600 * 1000 * MS;
+	disk_advance(rig.disk, rig.now);
+	begin = idle_work(&rig);
+	do {
+		before = idle_work(&rig);
+		calls++;
+	} while (disk_catch_up(rig.disk, rig.now) && idle_work(&rig) - before <= most);
+	KUNIT_EXPECT_LE(test, idle_work(&rig) - before, most);
+	before = idle_work(&rig);
+	KUNIT_EXPECT_GE(test, before - begin, least);
+	KUNIT_EXPECT_LE(test, calls, (before - begin) / 64 + 3);
+	KUNIT_EXPECT_EQ(test, time_of(&rig, DISK_READ, 0, 8), READ_4K);
+	KUNIT_EXPECT_EQ(test, idle_work(&rig), before);
+	done(&rig);
+}
+
+static void what_an_idle_drive_has_done_comes_in_pieces(struct kunit *test)
+{
+	check_pieces(test, "slc_cache=48MiB;slc_idle_after=1s;slc_fold_rate=50MB/s", 2048, 12288,
+		     2 * 128);
+	check_pieces(test, "slc_cache=48MiB;slc_idle_after=1s;slc_fold_rate=50MB/s;"
+		     "precondition=random", 2048, 12288, 2 * 128);
+	check_pieces(test, "precondition=random;gc_idle_rate=90MB/s;gc_idle_after=1s;"
+		     "gc_idle_room=12MiB", 1, 1025, 128);
 }
 
 /* An older host in front: its flush waits for all commands, and what comes later for the flush. */
@@ -1231,6 +1326,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(folding_is_in_the_way_of_the_next_command),
 	KUNIT_CASE(an_interrupt_may_tell_of_several_commands),
 	KUNIT_CASE(a_late_call_changes_no_time),
+	KUNIT_CASE(what_an_idle_drive_has_done_comes_in_pieces),
 	KUNIT_CASE(serial_ata_flushes_alone),
 	KUNIT_CASE(waits_are_parts_of_their_own),
 	KUNIT_CASE(tags_run_out_and_come_back),

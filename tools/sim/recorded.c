@@ -370,7 +370,9 @@ static void write_before(struct recording *rec, struct disk *disk, struct ftl *f
 	for (; rec->next_written < rec->nr_written && w->id <= id; rec->next_written++, w++) {
 		u64 first = w->sector / FTL_PAGE, end = w->sector + w->sectors;
 
-		disk_advance(disk, w->now);
+		/* Of what was there before the first request the time is not known. */
+		if (w->now)
+			disk_settle(disk, w->now);
 		ftl_fill(ftl, first, DIV_ROUND_UP(end, FTL_PAGE) - first);
 	}
 }
@@ -396,6 +398,8 @@ static int run_on(struct recording *rec, struct disk *disk, struct ftl *ftl)
 		disk_advance(disk, rec->requests[id].arrival);
 		recording_send(rec, disk, &rec->requests[id]);
 	}
+	if (ftl)
+		write_before(rec, disk, ftl, U64_MAX);
 	recording_unplug(rec, disk, U64_MAX);
 	if (rec->refused_at_end)
 		refuse(disk, &rec->requests[rec->nr]);
