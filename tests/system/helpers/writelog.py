@@ -102,13 +102,6 @@ def cuts(base: BinaryIO, found: list[Entry], places: Iterable[int]) -> Iterator[
         yield Cut(place, done, solid, marked)
 
 
-def left_by_a_cut(fd: int, tail: list[Entry], rng: random.Random) -> None:
-    """Of what no flush has made durable any part may be there; FUA is durable by itself."""
-    for entry in tail:
-        if entry.flags & FUA or rng.random() < 0.5:
-            apply(fd, entry)
-
-
 def torn(fd: int, entry: Entry, rng: random.Random) -> None:
     """A write that was under way: some of its pages."""
     for start in range(0, len(entry.data), PAGE):
@@ -116,16 +109,29 @@ def torn(fd: int, entry: Entry, rng: random.Random) -> None:
             os.pwrite(fd, entry.data[start : start + PAGE], entry.sector * SECTOR + start)
 
 
+def left_by_a_cut(fd: int, tail: list[Entry], rng: random.Random) -> None:
+    """Of what no flush has made durable any part may be there, of a write, too; FUA is durable by itself."""
+    for entry in tail:
+        share = 0 if entry.flags & FUA else rng.random()
+        if share < 0.4:
+            apply(fd, entry)
+        elif share < 0.6:
+            torn(fd, entry, rng)
+
+
 def left_at(fd: int, found: list[Entry], cut: Cut, rng: random.Random) -> None:
-    """What this cut may leave, what is durable being there."""
+    """What this cut may leave, what is durable being there. The next write may be on its way."""
     following = found[cut.done] if cut.done < len(found) else None
-    if following and following.flags & FLUSH and following.data and rng.random() < 0.5:
-        # It has flushed what was before, and is itself on its way.
+    if not following or following.flags & MARK or not following.data or rng.random() < 0.5:
+        left_by_a_cut(fd, found[cut.solid : cut.done], rng)
+        return
+    if following.flags & FLUSH:
+        # It has flushed what was before.
         for entry in found[cut.solid : cut.done]:
             apply(fd, entry)
-        torn(fd, following, rng)
     else:
         left_by_a_cut(fd, found[cut.solid : cut.done], rng)
+    torn(fd, following, rng)
 
 
 def copy_left_at(base: str, to: str, found: list[Entry], cut: Cut, rng: random.Random) -> None:
