@@ -308,6 +308,15 @@ powercut: setup ## power cuts at thousands of places, hours; then bugs planted t
 	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 4G --timeout 20000 -- python3 tests/system/caserun.py 'poolcuts.*' 'fullmirror.*'
 	DAVID_PLANT=1 DAVID_SCALE=full $(DAVID) lab run --kind uml --timeout 1000 -- python3 tests/system/caserun.py --planted
 
+POOL_SEEDS ?= 1-10
+pool-cuts: setup ## power cuts of a pool that three file systems share, 100 of each life: POOL_SEEDS=1-10, a life each; then bugs to be found
+	@$(MAKE) -s -C tools/store
+	$(DAVID) lab run --kind uml --memory 1500M --timeout 20000 -- python3 tests/system/poolcuts.py --seeds $(POOL_SEEDS)
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --memory 1500M --timeout 7200 -- \
+		python3 tests/system/caserun.py poolcuts.what_a_pool_with_file_systems_loses_is_found
+	DAVID_SCALE=full $(DAVID) lab run --kind uml --memory 1500M --timeout 7200 -- \
+		python3 tests/system/caserun.py packing.every_flushed_block_survives_a_power_cut_while_it_is_packed
+
 ZONE_SEEDS ?= 200-203
 zone-cuts: setup ## power cuts of btrfs (or ZONE_FS=f2fs) on zones, 50 of each life: ZONE_SEEDS=200-203, a life each
 	$(DAVID) lab run --kind uml --memory 1500M --timeout 7200 -- python3 tests/system/zonecuts.py --seeds $(ZONE_SEEDS) \
@@ -420,7 +429,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
-.PHONY: zone-cuts zones-planted zones-large attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: pool-cuts zone-cuts zones-planted zones-large attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

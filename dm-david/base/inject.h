@@ -44,6 +44,10 @@
  *	forgets	a pool that has grown takes blocks that are in use for free
  *	unsaid	a pool that grows does not write its directory
  *	selfish	other disks give no blocks for checksums, rules and packs
+ * Power cuts of such a pool have to find (tests/system/helpers/poolsystems.py):
+ *	ahead	the log tells of blocks that may not be durable yet
+ *	onlycopy	a directory that could not be written is tried over the whole copy
+ *	uncounted	a disk of a pool that is opened does not count as a holder of its blocks
  * Disks of a pool that share blocks have to find:
  *	inplace	a block that others have, too, is written in its place
  *	early	a block is free when one of its holders gives it up

@@ -120,7 +120,7 @@ static int pool_scan_disk(struct pool *pool, struct block_device *bdev, unsigned
 	r = pool_read_disk(bdev, entry, &table, buf, error);
 	if (!r) {
 		why = pool_claim_disk(&pool->super, &table, &pool->bitmap, &block, &shared);
-		if (!why && pool->share)
+		if (!why && pool->share && !(INJECTED(uncounted) && slot == 2))
 			hold_blocks(pool, slot, &table);
 		if (why) {
 			DMERR("%pg: disk %s of the pool is damaged: block %llu: %s", bdev,
@@ -725,7 +725,8 @@ static int write_directory(struct pool *pool, struct block_device *bdev, u64 hav
 	}
 	DMERR("%pg: the pool's directory cannot be written: error %d", bdev, r);
 	/* The next try goes to the same place, as this one may be torn: the other copy is whole. */
-	pool->super.generation--;
+	if (!INJECTED(onlycopy))
+		pool->super.generation--;
 	pool->unsure = true;
 	return r;
 }

@@ -7,7 +7,6 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from cases import case
 from helpers import writelog
@@ -29,6 +28,7 @@ from helpers.guest import (
 from helpers.layouts import ARRAY
 from helpers.planted import must_fail, planted
 from helpers.poolbox import made, made_sharing, pool_disk
+from helpers.poolsystems import cut_systems
 from helpers.storetool import says
 from helpers.units import FULL, GIB, MIB, TIB
 
@@ -36,8 +36,9 @@ NAMES = ("a", "b", "c")
 SIZE, FLUSHES, CUTS = 2 * MIB, 700 if FULL else 30, 3000 if FULL else 25
 SHARED_FLUSHES, SHARED_CUTS = (350, 1500) if FULL else (30, 20)
 FS_SIZE, FS_BACKING = 2 * GIB, (512 if FULL else 160) * MIB
-ALIKE = 32 << 10  # bytes of a file that all have
-SYSTEMS = {"a": "ext4", "b": "xfs", "c": "btrfs"}
+SYNCS, FS_CUTS = (40, 500) if FULL else (10, 6)
+# The directory's writes are made to fail.
+FAILS = "the pool's directory cannot be written|I/O error|error|david"
 
 
 def each_disk(
@@ -169,67 +170,22 @@ def lost_blocks_of_a_pool_are_found() -> None:
             cut_blocks(60, 80, 2, share)
 
 
-def alike(number: int) -> bytes:
-    return random.Random(f"alike {number}").randbytes(ALIKE)
-
-
-def write_alike(top: str, number: int) -> None:
-    """By a rule its content is kept. All three have it, which is one copy where blocks are shared."""
-    with open(f"{top}/{number}.alike", "wb") as file:
-        file.write(alike(number))
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def wrong_alike(top: str, synced: int) -> str:
-    for number in range(synced + 1):
-        if Path(f"{top}/{number}.alike").read_bytes() != alike(number):
-            return f"{number}.alike is not what was written"
-    return ""
-
-
-def cut_file_systems(share: bool) -> None:
-    syncs, cuts = (350, 2100) if FULL else (8, 4)
-    with writelog.log_disk(4 * GIB) as log:
-        with (
-            loop_disk(FS_BACKING, prepare=made_sharing if share else made) as dev,
-            writelog.recorded("recorded", dev, log) as backing,
-            ExitStack() as stack,
-        ):
-            files = {}
-            for name, fs in SYSTEMS.items():
-                disk = stack.enter_context(pool_disk(name, backing, "--classify", "auto", size=FS_SIZE))
-                run(*TOOLS[fs].mkfs, *(("-J", "size=8") if fs == "ext4" else ()), disk)
-                top = stack.enter_context(mounted(disk, fs))
-                files[name] = Files(top, "recorded", len(files), name)
-                david("raw", "add", name, "suffix:alike")
-            os.sync()
-            writelog.mark("recorded", "mounted")
-            for number in range(syncs):
-                for each in files.values():
-                    write_alike(each.top, number)
-                    each.step(number)
-            saved = int(device_stats("a")["pool_saved"])  # type: ignore[call-overload]
-            assert (saved > syncs) == share, saved
-        found = list(writelog.entries(log))
-
-    def wrong(name: str, disk: str, synced: int) -> str:
-        with mounted(disk, SYSTEMS[name]) as top:
-            said = files[name].wrong(top, synced) or wrong_alike(top, synced)
-        run(*whole_check(SYSTEMS[name]), disk)
-        return f"{SYSTEMS[name]}: {said}" if said else ""
-
-    cut_everywhere(FS_BACKING, found, cuts, each_disk(FS_SIZE, "classify=auto", wrong))
-
-
-@case(seldom=True)
+@case(seldom=True, complaints=FAILS)
 def file_systems_of_three_kinds_recover_from_a_power_cut() -> None:
-    cut_file_systems(share=False)
+    cut_systems(1, SYNCS, FS_CUTS, share=False)
 
 
-@case(seldom=True)
+@case(seldom=True, complaints=FAILS)
 def file_systems_of_three_kinds_that_share_blocks_recover_from_a_power_cut() -> None:
-    cut_file_systems(share=True)
+    cut_systems(2, SYNCS, FS_CUTS)
+
+
+@case(planted=True, complaints=FAILS)
+def what_a_pool_with_file_systems_loses_is_found() -> None:
+    for bug in ("ahead", "onlycopy", "uncounted", "early"):
+        say(f"poolcuts: with '{bug}' planted")
+        with planted(bug), must_fail():
+            cut_systems(3, 24, 80)
 
 
 @contextmanager

@@ -29,7 +29,20 @@ from helpers.guest import (
 from helpers.layouts import ARRAY
 from helpers.nullblock import null_block
 from helpers.planted import must_fail, planted
-from helpers.poolbox import Writer, made, must_be_good, opened_all, pool_device, pool_disk, sync_all
+from helpers.poolbox import (
+    COPY,
+    Writer,
+    copies_of,
+    fails_at,
+    made,
+    must_be_good,
+    opened_all,
+    place_of,
+    pool_device,
+    pool_disk,
+    reload,
+    sync_all,
+)
 from helpers.raw import BLOCK
 from helpers.stores import refused, state, table_of
 from helpers.storetool import says
@@ -431,36 +444,6 @@ def a_pool_grows_though_one_of_its_disks_has_failed() -> None:
 
 
 DIRECTORY = "the pool's directory cannot be written|I/O error|error|david"
-COPY = 3 * BLOCK  # of the directory
-
-
-def copies_of(path: str) -> list[bytes]:
-    """Those of the directory, the newest one first. What the path's page cache has may be old."""
-    with raw.opened(path) as fd:
-        copies = [raw.read(fd, COPY, 0), raw.read(fd, COPY, COPY)]
-    return sorted(copies, key=lambda copy: struct.unpack_from("<Q", copy, 40), reverse=True)
-
-
-def place_of(path: str, copy: bytes) -> int:
-    with raw.opened(path) as fd:
-        return 0 if raw.read(fd, COPY, 0) == copy else COPY
-
-
-def fails_at(device: str, size: int, first: int, length: int) -> str:
-    """A table that is `device`, but for these bytes."""
-    parts = [(0, first, True), (first, length, False), (first + length, size - first - length, True)]
-    rows = [
-        f"{at >> 9} {count >> 9} " + (f"linear {device} {at >> 9}" if good else "error")
-        for at, count, good in parts
-        if count
-    ]
-    return "\n".join(rows)
-
-
-def reload(name: str, table: str) -> None:
-    run("dmsetup", "suspend", "--nolockfs", name)
-    run("dmsetup", "load", name, "--table", table)
-    run("dmsetup", "resume", name)
 
 
 def must_not_enter(name: str, below: str) -> None:

@@ -6,14 +6,18 @@ from __future__ import annotations
 import errno
 import os
 import random
+import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from helpers import raw
-from helpers.guest import Failed, david, dm, loop_disk, remove
+from helpers.guest import Failed, david, dm, loop_disk, remove, run
 from helpers.raw import BLOCK
 from helpers.storetool import says
 from helpers.units import TIB
+
+COPY = 3 * BLOCK  # of a pool's directory
+DIRECTORY = 2 * COPY
 
 
 def made(path: str, *options: str) -> None:
@@ -104,3 +108,32 @@ def opened_all(device: str, names: list[str], *options: str) -> Iterator[dict[st
 def sync_all(fds: dict[str, int]) -> None:
     for fd in fds.values():
         os.fsync(fd)
+
+
+def copies_of(path: str) -> list[bytes]:
+    """Those of the directory, the newest one first. What the path's page cache has may be old."""
+    with raw.opened(path) as fd:
+        copies = [raw.read(fd, COPY, 0), raw.read(fd, COPY, COPY)]
+    return sorted(copies, key=lambda copy: struct.unpack_from("<Q", copy, 40), reverse=True)
+
+
+def place_of(path: str, copy: bytes) -> int:
+    with raw.opened(path) as fd:
+        return 0 if raw.read(fd, COPY, 0) == copy else COPY
+
+
+def fails_at(device: str, size: int, first: int, length: int) -> str:
+    """A table that is `device`, but for these bytes."""
+    parts = [(0, first, True), (first, length, False), (first + length, size - first - length, True)]
+    rows = [
+        f"{at >> 9} {count >> 9} " + (f"linear {device} {at >> 9}" if good else "error")
+        for at, count, good in parts
+        if count
+    ]
+    return "\n".join(rows)
+
+
+def reload(name: str, table: str) -> None:
+    run("dmsetup", "suspend", "--nolockfs", name)
+    run("dmsetup", "load", name, "--table", table)
+    run("dmsetup", "resume", name)
