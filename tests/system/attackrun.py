@@ -16,10 +16,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from caserun import busy
 from helpers.attacklife import Judged, judged, reduced
 from helpers.attackplan import Plan, compose, read, table
-from helpers.guest import leaks, say
+from helpers.guest import busy, leaks, say
 from helpers.planted import PLANT
 
 REDUCE = 1800.0

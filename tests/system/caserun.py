@@ -12,10 +12,9 @@ import subprocess
 import sys
 import time
 import traceback
-from pathlib import Path
 
 from cases import GROUPS, LAYERS, LONG, VIRTUAL, About, Case, about, load, matching
-from helpers.guest import Complaints, Failed, dm, leaks, remove, run, say
+from helpers.guest import Complaints, Failed, busy, dm, leaks, remove, run, say
 from helpers.planted import can_plant
 from helpers.units import DEBUG_KERNEL
 
@@ -61,13 +60,6 @@ def tried(case: Case) -> str:
     expected = about(case).complaints
     lines = [text for text in complaints.found() if not (expected and re.search(expected, text))]
     return "\nkernel: ".join([error, *lines])
-
-
-def busy() -> float:
-    """Seconds of CPU time that this machine, the lab, has spent on everything since it was started."""
-    spent = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]))
-    idle = sum(spent[3:5])  # idle, waiting for a device
-    return (sum(spent) - idle) / os.sysconf("SC_CLK_TCK")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import itertools
 import time
 from pathlib import Path
 
@@ -161,12 +162,23 @@ def test_what_only_the_control_refuses_ends_the_comparison_and_is_said(
         assert found.left_out == ["b: no"] and found.compared == 1 and found.steps == 7, found
 
 
-def test_a_life_that_takes_too_long_is_late_and_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_life_that_takes_too_long_is_late_and_ends_no_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def slow(plan: Plan, fake: bool) -> Lived:
-        time.sleep(1)
+        with attacklife.timed(Lived(steps=3), "fs: grow"):
+            time.sleep(3)
         return Lived()
 
-    monkeypatch.setattr(attacklife, "LONGEST", 0.2)
+    monkeypatch.setattr(attacklife, "AT", tmp_path / "at")
     monkeypatch.setattr(attacklife, "lived_here", slow)
     monkeypatch.setattr(attacklife, "clean_up", lambda: None)
-    assert attacklife.lived(compose(7), True).late
+    # Of the clock, and of CPU time, which somebody else spends.
+    for longest, spent in ((0.2, (0.0,)), (60, (0.0, 0.0, 61.0))):
+        clock = itertools.chain(spent, itertools.repeat(spent[-1]))
+        monkeypatch.setattr(attacklife, "LONGEST", longest)
+        monkeypatch.setattr(attacklife, "busy", lambda clock=clock: next(clock))
+        assert "step 3, fs: grow" in attacklife.lived(compose(7), True).late
+    monkeypatch.setattr(attacklife, "LONGEST", 60)
+    monkeypatch.setattr(attacklife, "busy", lambda: 0.0)
+    assert not attacklife.lived(compose(7), True).late

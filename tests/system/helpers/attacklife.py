@@ -20,12 +20,16 @@ from pathlib import Path
 from helpers.attackplan import Plan
 from helpers.attackside import Moment, NotBuilt, Side
 from helpers.attacksteps import STEPS
-from helpers.guest import SCRATCH, Failed, run, say
+from helpers.guest import SCRATCH, Failed, busy, run, say
 from helpers.manifest import difference
 
 END = "the end"
+AT = SCRATCH / "attack-at"  # what a life is doing now
 AGAIN = 3  # so often a life is lived again at most, without what only the control refused
-LONGEST = 240  # seconds of one side: a life that takes longer is not judged, for the machine may be busy
+# One side may take so many seconds of the lab's CPU time, and three times as many of the clock: of a life
+# that takes longer it is said what it was doing, and it is not judged.
+LONGEST = 240
+PATIENCE = 3
 
 
 @dataclass
@@ -88,19 +92,22 @@ def lived(plan: Plan, fake: bool) -> Lived:
             os._exit(status)
     os.close(send)
     text = b""
-    deadline, late = time.monotonic() + LONGEST, True
+    deadline, spent, late = time.monotonic() + PATIENCE * LONGEST, busy(), True
     with os.fdopen(receive, "rb", buffering=0) as file:
-        while (left := deadline - time.monotonic()) > 0 and select.select([file], [], [], left)[0]:
+        while (left := deadline - time.monotonic()) > 0 and busy() - spent < LONGEST:
+            if not select.select([file], [], [], min(left, 1))[0]:
+                continue
             if not (more := file.read(1 << 20)):
                 late = False
                 break
             text += more
         if late:
+            doing = f"{AT.read_text()}; {waiting()}" if AT.exists() else "not begun"
             os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     clean_up()
     if late:
-        return Lived(late=f"not ended after {LONGEST} s")
+        return Lived(late=f"not ended, at {doing}")
     if status < 0:
         return Lived(wrong=f"killed by {signal.Signals(-status).name}")
     if status:
@@ -139,9 +146,23 @@ def lived_here(plan: Plan, fake: bool) -> Lived:
     return found
 
 
+def waiting() -> str:
+    """Who runs, and who sleeps so that nothing wakes them but what they wait for, and where in the kernel."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(")")
+            state = rest.split()[0]
+            if state in "DR" and name != "python3":
+                found.append(f"{name} {state} {(process / 'wchan').read_text().strip('0')}".strip())
+    return ", ".join(found) or "nobody runs or waits for a device"
+
+
 @contextmanager
 def timed(found: Lived, what: str) -> Iterator[None]:
     start = time.monotonic()
+    AT.parent.mkdir(parents=True, exist_ok=True)
+    AT.write_text(f"step {found.steps}, {what}")
     try:
         yield
     finally:

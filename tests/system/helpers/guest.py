@@ -156,6 +156,13 @@ class Complaints:
 ALL_COMPLAINTS: WeakSet[Complaints] = WeakSet()
 
 
+def busy() -> float:
+    """Seconds of CPU time that this machine, the lab, has spent on everything since it was started."""
+    spent = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]))
+    idle = sum(spent[3:5])  # idle, waiting for a device
+    return (sum(spent) - idle) / os.sysconf("SC_CLK_TCK")
+
+
 def read_along() -> None:
     """Read what the kernel log has, for everybody who listens for complaints."""
     for complaints in ALL_COMPLAINTS:
