@@ -129,5 +129,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	assert(!f.world.open);
 	db_close(&f.db);
 	world_free(&f.world);
+	free(f.bases.base);
 	return 0;
 }

@@ -243,8 +243,23 @@ FOUND: dict[str, tuple[list[tuple], list[tuple[str, int]]]] = {
         [("stat", 0), ("rmdir", 0), ("rename", -2)],
     ),
     "a link to nothing": (
-        [THERE, (2, 3, 4, "link", -2, "x", "d/e"), (1, 3, 5, "rmdir", 0, "d")],
-        [("stat", 0), ("rmdir", 0), ("link", -2)],
+        [THERE, (1, 2.1, 2.2, "stat", 0, "x"), (2, 3, 4, "link", -2, "x", "d/e"), (1, 3, 5, "rmdir", 0, "d")],
+        [("stat", 0), ("stat", 0), ("rmdir", 0), ("link", -2)],
+    ),
+    "a directory above has gone": (
+        [
+            *[THERE, (2, 3, 4, "mkdir", -2, "d/e/f"), (1, 2.1, 2.2, "mkdir", 0, "d/e")],
+            *[(1, 2.3, 3.2, "rmdir", 0, "d/e"), (1, 3.3, 5, "mkdir", 0, "d/e"), (1, 6, 7, "stat", 0, "d/e")],
+        ],
+        [("stat", 0), ("mkdir", 0), ("rmdir", 0), ("mkdir", -2), ("mkdir", 0), ("stat", 0)],
+    ),
+    "no directory two steps above": (
+        [
+            *[THERE, (1, 2.1, 2.2, "mkdir", 0, "d/e"), (2, 3, 4, "mkdir", -2, "d/e/f/g")],
+            *[(1, 2.3, 2.4, "mkdir", 0, "d/e/f"), (1, 3, 5, "rename", 0, "d/e", "h")],
+            (1, 6, 7, "stat", 0, "h/f"),
+        ],
+        [("stat", 0), ("mkdir", 0), ("mkdir", 0), ("rename", 0), ("mkdir", -2), ("stat", 0)],
     ),
     # Nobody can have found it so: the order of the returns stays.
     "something else has made it": (
@@ -258,6 +273,23 @@ FOUND: dict[str, tuple[list[tuple], list[tuple[str, int]]]] = {
 def test_calls_that_overlapped_are_in_an_order_that_all_can_have_found(case: str, tmp_path: Path) -> None:
     done, order = FOUND[case]
     assert in_order(done, tmp_path) == order
+
+
+def test_a_removed_directory_is_another_than_its_successor_of_that_name(tmp_path: Path) -> None:
+    """Who has the old one open does not find what is in the new one, whatever the two are called."""
+    trace = Trace()
+    trace.thread(2)
+    trace.name(at(1, 1, 1.5), "mkdir", 0, "d", ino=7, mode=DIR)
+    trace.open(at(1, 1.6, 1.8), 4, "d/x", EXCL, ino=9)
+    trace.open(at(2, 2.1, 2.2), 3, "d", os.O_DIRECTORY, ino=7, mode=DIR)
+    trace.name(at(1, 4, 5), "rmdir", 0, "d", ino=7, mode=DIR)
+    trace.name(at(1, 6, 7), "mkdir", 0, "d", ino=8, mode=DIR)
+    trace.open(at(1, 7.1, 7.5), 5, "d/x", EXCL, ino=10)
+    trace.call(at(2, 3, 8), "unlinkat", 0, 3, 0, paths=("x",))
+    trace.name(at(1, 9, 10), "stat", 0, "d/x", ino=10)
+    trace.finish(tmp_path / "t.db")
+    done = sqlite3.connect(tmp_path / "t.db").execute("SELECT name FROM call WHERE id > 3 ORDER BY id")
+    assert [name for (name,) in done] == ["unlinkat", "rmdir", "mkdir", "openat", "stat"]
 
 
 def test_a_directory_that_cannot_be_listed_has_been_removed_before(tmp_path: Path) -> None:

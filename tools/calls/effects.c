@@ -80,8 +80,7 @@ static u64 last_arg(const struct about *a)
 	return n ? arg(a, n - 1) : 0;
 }
 
-/* The descriptor that stands in front of the path; NULL: none. */
-static struct ofd *effect_dir(const struct about *a, char letter)
+struct ofd *effect_dir(const struct about *a, char letter)
 {
 	int at = call_arg(a->call, letter);
 

@@ -29,6 +29,9 @@ struct about {
 /* The call of @about->record has been made. */
 void effect_of(struct world *w, struct about *about);
 
+/* The description of the descriptor that stands in front of the path; NULL: there is none. */
+struct ofd *effect_dir(const struct about *a, char letter);
+
 /*
  * Where the path of @letter ('p', 'P') begins if it is relative, and whether the symbolic link that
  * it ends in is followed.

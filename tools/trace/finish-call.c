@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "../common/alloc.h"
+#include "../common/vec.h"
 #include "finish.h"
 
 static void write_attr(struct finisher *f, const struct about *a, const struct tracefile_attr *attr,
@@ -122,6 +123,28 @@ static void write_event(struct finisher *f, const struct about *a, u32 path, u32
 	db_row(db, DB_EVENT);
 }
 
+static u32 said_from(const struct about *a, char letter, const char *path)
+{
+	const struct ofd *dir = path && *path != '/' ? effect_dir(a, letter) : NULL;
+
+	return dir ? dir->id : 0;
+}
+
+static void note_base(struct finisher *f, const struct about *a)
+{
+	struct base base = {
+		.event = f->world.event,
+		.ofd = said_from(a, 'p', a->path_length ? a->path : NULL),
+		.ofd2 = said_from(a, 'P', a->path2_length ? a->path2 : NULL),
+	};
+	struct bases *b = &f->bases;
+
+	if (!base.ofd && !base.ofd2)
+		return;
+	b->base = vec_reserve(b->base, &b->room, b->count + 1, sizeof(*b->base));
+	b->base[b->count++] = base;
+}
+
 static bool changes_names(const struct about *a)
 {
 	switch (a->call->effect) {
@@ -178,6 +201,7 @@ void finish_call(struct finisher *f, const struct tracefile_record *r)
 		effect_of(w, &a);
 		path = a.path ? db_text(&f->db, a.path, a.path_length) : 0;
 		path2 = a.path2 ? db_text(&f->db, a.path2, a.path2_length) : 0;
+		note_base(f, &a);
 		if (a.name || a.name2 || (a.ofd && r->result == (u64)-ENOENT))
 			note_overlap(f, &a);
 	}

@@ -14,7 +14,6 @@
 #include "../common/alloc.h"
 #include "../common/vec.h"
 #include "finish.h"
-#include "races.h"
 #include "trace.h"
 
 /* What happened meanwhile is not known. */
@@ -390,12 +389,12 @@ static void write_rest(struct finisher *f, const char *problem)
 }
 
 /* The names of which calls say something, as a trace has them that was finished already. */
-static void find_races(struct races *races, const char *database)
+static void find_races(struct races *races, const char *database, const struct bases *bases)
 {
 	sqlite3 *sqlite;
 
 	if (sqlite3_open_v2(database, &sqlite, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
-	    !races_find(races, sqlite))
+	    !races_find(races, sqlite, bases))
 		die("%s: %s", database, sqlite3_errmsg(sqlite));
 	sqlite3_close(sqlite);
 }
@@ -428,9 +427,9 @@ static void keep_input(const char *database)
 	input = to;
 }
 
-/* True: calls about names overlapped, and @races has not been said. */
+/* True: calls about names overlapped. Then @bases is for their order. */
 static bool finish_once(const char *file, const char *database, const struct races *races,
-			const char **problem, const char **lost)
+			struct bases *bases, const char **problem, const char **lost)
 {
 	struct finisher f = {};
 	struct ordered o = { .races = races };
@@ -458,27 +457,31 @@ static bool finish_once(const char *file, const char *database, const struct rac
 	db_close(&f.db);
 	world_free(&f.world);
 	free_ordered(&o);
+	*bases = f.bases;
 	return f.overlapped;
 }
 
 int finish(const char *file, const char *database)
 {
 	const char *problem, *lost;
+	struct bases bases, again;
 	struct races races;
 
 	if (!access(database, F_OK))
 		die("%s is there already", database);
 	if (!strcmp(file, "-"))
 		keep_input(database);
-	if (finish_once(file, database, NULL, &problem, &lost)) {
-		find_races(&races, database);
+	if (finish_once(file, database, NULL, &bases, &problem, &lost)) {
+		find_races(&races, database, &bases);
 		if (races.count) {
 			if (unlink(database))
 				die("%s: %s", database, strerror(errno));
-			finish_once(file, database, &races, &problem, &lost);
+			finish_once(file, database, &races, &again, &problem, &lost);
+			free(again.base);
 		}
 		races_free(&races);
 	}
+	free(bases.base);
 	if (problem || lost)
 		fprintf(stderr, "david-trace: %s: %s\n", file, problem ?: lost);
 	/* How many may be lost is not said here: the database has the balance. */

@@ -8,6 +8,7 @@
 
 #include "../calls/effects.h"
 #include "db.h"
+#include "races.h"
 
 /* Submissions to io_uring or AIO that have not been completed yet. */
 struct submissions {
@@ -31,6 +32,7 @@ struct finisher {
 	struct submissions submissions;
 	struct thread *again; /* whose descriptors are being told again */
 	struct thread *looked; /* whose descriptors are being compared; finish-look.c */
+	struct bases bases; /* by which descriptors names were said (races.h) */
 	bool overlapped; /* a call that makes or removes names, with another about names */
 	struct {
 		u64 exit;

@@ -9,47 +9,89 @@
 #include "../calls/tracefile.h"
 #include "../common/alloc.h"
 #include "../common/vec.h"
+#include "directories.h"
 
 #define EXCHANGE 2 /* RENAME_EXCHANGE */
 #define LOOKS_MAX 64 /* of calls that may be under way at a time: no more are looked at */
 #define STEPS_MAX 2000 /* that are tried again for one call */
 #define TRIES_MAX 2000
 #define RECENT_MAX 32
+#define PATH_TEXT_MAX 8192 /* longer ones are looked up from the root */
 
-enum state {
-	STATE_ANY,
-	STATE_THERE,
-	STATE_ABSENT,
+/* What a call says of names, or does to them. */
+enum op_kind {
+	OP_ANY, /* nothing: it only has to stay where it is among those that change its names */
+	OP_LOOK,
+	OP_CREATE, /* makes the name, if it is not there */
+	OP_MAKE,
+	OP_LINK,
+	OP_UNLINK,
+	OP_RMDIR,
+	OP_RENAME,
+	OP_EXCHANGE,
+	OP_NOT_THERE, /* ENOENT */
+	OP_NO_WAY, /* ... of who would have made the name */
+	OP_NEITHER, /* ... of a link or a rename: its name, or the other's directory */
+	OP_THERE, /* EEXIST */
+	OP_FULL, /* ENOTEMPTY */
+	OP_IS_DIRECTORY, /* EISDIR of an unlink */
+	OP_NO_DIRECTORY, /* ENOTDIR of a rmdir */
+	OP_LISTED,
+	OP_REMOVED, /* a list of a directory that has been removed */
 };
 
-/* What a call says of a name, or does to it. */
-struct claim {
-	u32 name;
-	u32 next; /* 1 + the place of the name's next one; 0: none */
-	u32 op;
-	u8 before; /* enum state */
-	u8 after; /* STATE_ANY: it changes nothing */
+/* How a call says a name. */
+struct way {
+	u32 path; /* 1 + its path; 0: it has none */
+	u32 from; /* its components from there on are looked up in the base */
+	u32 base; /* 1 + the op that has opened it; 0: the root */
 };
 
 struct op {
 	u64 event;
 	u64 start;
 	u64 end;
-	u32 claim; /* its first one; the others follow */
-	u32 claims;
+	u64 ino; /* of what it has found, or made; 0: not known */
+	struct way way;
+	struct way way2;
+	u32 extra; /* the first of other names that it says something of */
+	u32 extras;
+	u32 object; /* what it has opened */
+	u8 kind; /* enum op_kind */
+	u8 type; /* enum object_type: of what it makes, or has found */
+	bool follows;
+	bool made; /* it was not there, or not known to be */
 	bool taken;
+	bool forced; /* the names were not as it has found them, in any order */
+};
+
+struct path {
+	u32 first;
+	u32 count;
+	bool found; /* no call changes it, and it is there */
+};
+
+struct extra {
+	u32 name;
+	bool removed; /* by another call meanwhile */
+	u64 end; /* of that */
+	u64 hash; /* of its last component */
+};
+
+struct component {
+	u64 hash;
+	u32 name; /* 1 + what the path up to it is, if some call changes that; 0: none does */
 };
 
 struct name {
-	u32 first; /* 1 + the place of its first claim that may not have been taken; 0: none */
-	u32 newest;
 	u32 changes; /* the first of change[]; they follow */
 	u32 change_count;
 	u32 sibling; /* 1 + another name of the same directory; 0: none */
+	u64 hash; /* of its last component */
 	u32 maker; /* 1 + the op that has made it as it is; 0: none of these */
 	u32 recent[RECENT_MAX]; /* ops that have found it as it is */
 	u32 recent_count;
-	u8 state;
+	bool contested; /* some call was under way while another changed it */
 };
 
 struct span {
@@ -63,37 +105,41 @@ struct span {
 struct step {
 	u32 op;
 	u32 next; /* the first that has not been tried in its place */
-	u32 undo; /* the first of change_back[] that is its own */
-};
-
-struct former {
-	u32 name;
-	u8 state;
+	u64 undo; /* what is to be undone down to, to set it back */
 };
 
 struct finder {
 	struct races *races;
+	const struct bases *bases;
+	u64 base; /* the first of them that is not before the call that is looked at */
+	sqlite3_stmt *opener;
 	struct map by_hash; /* of whole paths: 1 + the name */
 	struct map by_dir; /* of the paths of directories: 1 + the newest of their names */
+	struct map by_path; /* 1 + the path */
+	struct map by_event; /* 1 + the op, of those that have opened something */
 	struct name *name;
 	u32 names;
 	u64 name_room;
 	struct span *change;
 	u32 changes;
 	u64 change_room;
-	struct claim *claim;
-	u32 claims;
-	u64 claim_room;
+	struct path *path;
+	u32 paths;
+	u64 path_room;
+	struct component *component;
+	u32 components;
+	u64 component_room;
+	struct extra *extra;
+	u32 extras;
+	u64 extra_room;
 	struct op *op;
 	u32 ops;
 	u64 op_room;
+	struct directories dirs;
 	struct step *step; /* the order, as far as it is found */
 	u32 steps;
 	u32 barrier; /* so many of them stay */
 	u32 first; /* before this one all are taken */
-	struct former *change_back; /* what names were before the steps */
-	u32 changes_back;
-	u64 change_back_room;
 	u32 wrong[LOOKS_MAX]; /* names that the calls that may be next have found otherwise */
 	u32 wrongs;
 };
@@ -103,24 +149,32 @@ struct seen { /* the call that is looked at */
 	u64 start;
 	u64 end;
 	s64 result;
-	u64 file;
+	u64 ino;
+	u64 ofd;
 	u64 flags; /* of open */
+	u64 args[3];
 	bool opened;
-	bool nothing; /* a rename of two names of one file, or an exchange */
+	bool nothing; /* a rename of two names of one file */
+	bool exchange;
 	const struct call *call;
 	u32 nr;
 	const char *name;
 	const char *name2;
+	const char *said; /* as the task gave them */
+	const char *said2;
 };
 
-/* -2 is ENOENT: of a descriptor it says that its directory has been removed. */
 static const char rows_sql[] =
-	"SELECT e.id, start, duration, result, nr, e.flags, p.text, q.text, o.flags, e.file,"
-	" a0, a1, a2, a4 FROM event e LEFT JOIN ofd d ON d.id = e.ofd AND e.result = -2"
-	" LEFT JOIN text p ON p.id = coalesce(e.name, d.name) LEFT JOIN text q"
-	" ON q.id = e.name2 LEFT JOIN ofd o ON o.id = e.ofd AND o.event = e.id"
+	"SELECT e.id, start, duration, result, nr, e.flags, p.text, q.text, o.flags, f.ino,"
+	" a0, a1, a2, a4, r.text, s.text, e.ofd FROM event e"
+	" LEFT JOIN text p ON p.id = e.name LEFT JOIN text q ON q.id = e.name2"
+	" LEFT JOIN text r ON r.id = e.path LEFT JOIN text s ON s.id = e.path2"
+	" LEFT JOIN ofd o ON o.id = e.ofd AND o.event = e.id LEFT JOIN file f ON f.id = e.file"
 	" WHERE e.id > 0 AND duration IS NOT NULL AND result IS NOT NULL"
-	" AND (p.id IS NOT NULL OR q.id IS NOT NULL) ORDER BY e.id";
+	" AND (p.id IS NOT NULL OR q.id IS NOT NULL OR nr IN (78, 217)) ORDER BY e.id";
+
+static const char opener_sql[] =
+	"SELECT event, text FROM ofd o LEFT JOIN text t ON t.id = o.name WHERE o.id = ?";
 
 static void read_row(struct seen *s, sqlite3_stmt *q)
 {
@@ -135,19 +189,23 @@ static void read_row(struct seen *s, sqlite3_stmt *q)
 		.name = (const char *)sqlite3_column_text(q, 6),
 		.name2 = (const char *)sqlite3_column_text(q, 7),
 		.flags = sqlite3_column_int64(q, 8),
-		.file = sqlite3_column_int64(q, 9),
+		.ino = sqlite3_column_int64(q, 9),
 		.opened = sqlite3_column_type(q, 8) != SQLITE_NULL,
 		.nothing = flags & TRACEFILE_SAME_FILE,
+		.said = (const char *)sqlite3_column_text(q, 14),
+		.said2 = (const char *)sqlite3_column_text(q, 15),
+		.ofd = sqlite3_column_int64(q, 16),
 	};
 	s->end = s->start + sqlite3_column_int64(q, 2);
+	for (at = 0; at < 3; at++)
+		s->args[at] = sqlite3_column_int64(q, 10 + at);
 	s->call = flags & TRACEFILE_FOREIGN ? NULL : call_of(s->nr);
 	if (!s->call)
 		return;
 	at = call_arg(s->call, 'o');
 	if (!s->opened && at >= 0 && at <= 2)
-		s->flags = sqlite3_column_int64(q, 10 + at);
-	if (s->nr == SYS_renameat2 && sqlite3_column_int64(q, 13) & EXCHANGE)
-		s->nothing = true;
+		s->flags = s->args[at];
+	s->exchange = s->nr == SYS_renameat2 && sqlite3_column_int64(q, 13) & EXCHANGE;
 }
 
 static bool is_open(const struct seen *s)
@@ -156,18 +214,19 @@ static bool is_open(const struct seen *s)
 	       s->call->effect == DOES_OPENAT2;
 }
 
-/* The name that a call that has succeeded has made; NULL: none. *@sure: it was not there before. */
-static const char *name_made(const struct seen *s, bool *sure)
+static bool creates(const struct seen *s)
 {
-	*sure = true;
+	return s->opened && s->flags & O_CREAT && (s->flags & O_TMPFILE) != O_TMPFILE;
+}
+
+/* The name that a call that has succeeded has made, or may have made; NULL: none. */
+static const char *name_made(const struct seen *s)
+{
 	switch (s->call->effect) {
 	case DOES_OPEN:
 	case DOES_CREAT:
 	case DOES_OPENAT2:
-		*sure = s->flags & O_EXCL;
-		return s->opened && s->flags & O_CREAT && (s->flags & O_TMPFILE) != O_TMPFILE ?
-			       s->name :
-			       NULL;
+		return creates(s) ? s->name : NULL;
 	case DOES_MKDIR:
 	case DOES_MKNOD:
 	case DOES_BIND:
@@ -176,7 +235,6 @@ static const char *name_made(const struct seen *s, bool *sure)
 	case DOES_LINK:
 		return s->name2;
 	case DOES_RENAME:
-		*sure = false;
 		return s->nothing ? NULL : s->name2;
 	default:
 		return NULL;
@@ -214,8 +272,57 @@ static void put_in_directory(struct finder *f, const char *path, u64 place)
 	if (!slash)
 		return;
 	newest = names_in(f, path, slash - path);
+	f->name[place - 1].hash = map_hash(HASH_GOLDEN, slash + 1, strlen(slash + 1));
 	f->name[place - 1].sibling = *newest;
 	*newest = place;
+}
+
+/*
+ * Where a relative path begins that is said with a descriptor. *@path: the whole path, as it was
+ * when that was opened. Returns the call that has opened it; 0: none has, or it is not so simple.
+ */
+static u64 base_of(struct finder *f, u64 ofd, const char *said, char *path)
+{
+	u64 event;
+	const char *text;
+
+	*path = 0;
+	if (!ofd || !f->opener)
+		return 0;
+	sqlite3_reset(f->opener);
+	sqlite3_bind_int64(f->opener, 1, ofd);
+	if (sqlite3_step(f->opener) != SQLITE_ROW)
+		return 0;
+	event = sqlite3_column_int64(f->opener, 0);
+	text = (const char *)sqlite3_column_text(f->opener, 1);
+	if (!event || !text || strlen(text) + strlen(said) + 2 > PATH_TEXT_MAX)
+		return 0;
+	sprintf(path, "%s%s%s", strcmp(text, "/") ? text : "", *said ? "/" : "", said);
+	return event;
+}
+
+/* Are there only names in it, no dots and no doubled slashes? */
+static bool is_plain(const char *said)
+{
+	size_t length;
+
+	for (;;) {
+		length = strcspn(said, "/");
+		if (!length || (*said == '.' && (length == 1 || (length == 2 && said[1] == '.'))))
+			return false;
+		if (!said[length])
+			return true;
+		said += length + 1;
+	}
+}
+
+static const struct base *bases_at(struct finder *f, u64 event)
+{
+	const struct bases *b = f->bases;
+
+	while (f->base < b->count && b->base[f->base].event < event)
+		f->base++;
+	return f->base < b->count && b->base[f->base].event == event ? &b->base[f->base] : NULL;
 }
 
 /* First the names that some call changes, and when. */
@@ -237,14 +344,13 @@ static void add_change(struct finder *f, const struct seen *s, const char *name,
 static void gather(struct finder *f, const struct seen *s)
 {
 	const char *name;
-	bool sure;
 
 	if (!s->call || s->result < 0)
 		return;
 	name = name_removed(s);
 	if (name)
 		add_change(f, s, name, false);
-	name = name_made(s, &sure);
+	name = name_made(s);
 	if (name)
 		add_change(f, s, name, true);
 }
@@ -272,12 +378,9 @@ static void sort_changes(struct finder *f)
 	}
 }
 
-/*
- * A call that was under way, from @start to @end, and changes the name; NULL: none but @event. Of
- * several it is the one that has ended first. Changes are in the order of their ends.
- */
-static const struct span *contest(const struct finder *f, const struct name *name, u64 event,
-				  u64 start, u64 end)
+/* Another call that was under way and changes the name. Changes are in order of their ends. */
+static const struct span *contest(const struct finder *f, const struct name *name,
+				  const struct op *op)
 {
 	u32 low = 0, high = name->change_count, i;
 	const struct span *change = &f->change[name->changes];
@@ -285,262 +388,773 @@ static const struct span *contest(const struct finder *f, const struct name *nam
 	while (low < high) {
 		u32 middle = low + (high - low) / 2;
 
-		if (change[middle].end <= start)
+		if (change[middle].end <= op->start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (i = low; i < name->change_count && i < low + LOOKS_MAX; i++) {
-		if (change[i].event != event && change[i].start < end)
+		if (change[i].event != op->event && change[i].start < op->end)
 			return &change[i];
 	}
 	return NULL;
 }
 
-static bool is_contested(const struct finder *f, const struct name *name, u64 event, u64 start,
-			 u64 end)
-{
-	return contest(f, name, event, start, end);
-}
-
 /* Then what calls say of these names. */
 
-static void put_claim(struct finder *f, const struct seen *s, u64 place, enum state before,
-		      enum state after)
+static void add_component(struct finder *f, const char *path, size_t from, size_t to)
 {
-	struct name *name = &f->name[place - 1];
-	struct claim *claim;
-
-	f->claim = vec_reserve(f->claim, &f->claim_room, f->claims + 1ull, sizeof(*f->claim));
-	claim = &f->claim[f->claims++];
-	*claim = (struct claim){
-		.name = place - 1,
-		.op = f->ops,
-		.before = before,
-		.after = after,
+	f->component = vec_reserve(f->component, &f->component_room, f->components + 1ull,
+				   sizeof(*f->component));
+	f->component[f->components++] = (struct component){
+		.hash = map_hash(HASH_GOLDEN, path + from, to - from),
+		.name = *place_of(f, path, to),
 	};
-	f->op[f->ops].claims++;
-	if (name->newest)
-		f->claim[name->newest - 1].next = f->claims;
-	else
-		name->first = f->claims;
-	name->newest = f->claims;
 }
 
-static void add_claim(struct finder *f, const struct seen *s, const char *text, size_t length,
-		      enum state before, enum state after)
+static u32 path_of(struct finder *f, const char *text)
 {
-	u64 place = text ? *place_of(f, text, length) : 0;
+	u64 *place = map_at(&f->by_path, map_hash(HASH_GOLDEN, text, strlen(text)) >> 1);
+	size_t at = 0, length;
+	struct path *path;
 
-	/* What is not on the way of any other call is done when it is next. */
-	if (place && (after != STATE_ANY || length == strlen(text) ||
-		      is_contested(f, &f->name[place - 1], s->event, s->start, s->end)))
-		put_claim(f, s, place, before, after);
-}
-
-static void claim_name(struct finder *f, const struct seen *s, const char *text, enum state before,
-		       enum state after)
-{
-	if (text)
-		add_claim(f, s, text, strlen(text), before, after);
-}
-
-/* The directories that lead to it are there. */
-static void claim_way(struct finder *f, const struct seen *s, const char *text)
-{
-	size_t i;
-
-	for (i = 1; text && *text && text[i]; i++) {
-		if (text[i] == '/')
-			add_claim(f, s, text, i, STATE_THERE, STATE_ANY);
+	if (*place)
+		return *place;
+	f->path = vec_reserve(f->path, &f->path_room, f->paths + 1ull, sizeof(*f->path));
+	path = &f->path[f->paths++];
+	*place = f->paths;
+	*path = (struct path){ .first = f->components };
+	for (;;) {
+		at += strspn(text + at, "/");
+		length = strcspn(text + at, "/");
+		if (!length)
+			return f->paths;
+		add_component(f, text, at, at + length);
+		path->count++;
+		at += length;
 	}
 }
 
-/* What the call would have made the name in is not there. */
-static void claim_no_directory(struct finder *f, const struct seen *s, const char *text)
+static bool ends_in(const char *path, const char *said)
 {
-	const char *slash = text ? strrchr(text, '/') : NULL;
+	size_t length = strlen(path), end = strlen(said);
 
-	if (slash && slash > text)
-		add_claim(f, s, text, slash - text, STATE_ABSENT, STATE_ANY);
+	return length > end && path[length - end - 1] == '/' && !strcmp(path + length - end, said);
 }
 
-/* Does @one leave a directory with a name in it for longer than @other, or has it one earlier? */
-static bool keeps_longer(const struct span *one, const struct span *other)
+static bool is_gone(const char *path)
 {
-	if (one->made != other->made)
-		return !one->made;
-	return one->made ? one->end < other->end : one->end > other->end;
+	return strstr(path, " (deleted)");
+}
+
+static u32 count_slashes(const char *said)
+{
+	u32 count = 0;
+
+	for (; *said; said++)
+		count += *said == '/';
+	return count;
+}
+
+/* How the call says a name: by its whole path, or from a directory that it has open. */
+static struct way way_of(struct finder *f, const char *text, const char *said, u64 ofd)
+{
+	char opened[PATH_TEXT_MAX];
+	const char *path = text;
+	u64 event, op;
+
+	if (!text)
+		return (struct way){};
+	if (ofd && said && is_plain(said)) {
+		event = base_of(f, ofd, said, opened);
+		op = event ? *map_at(&f->by_event, event) : 0;
+		if (is_gone(text))
+			path = opened;
+		if (op && !is_gone(path) && ends_in(path, said)) {
+			u32 number = path_of(f, path);
+
+			return (struct way){
+				number,
+				f->path[number - 1].count - count_slashes(said) - 1,
+				op,
+			};
+		}
+	}
+	return is_gone(text) ? (struct way){} : (struct way){ path_of(f, text), 0, 0 };
+}
+
+/* The directory that a descriptor is of. */
+static struct way way_of_list(struct finder *f, const struct seen *s)
+{
+	char opened[PATH_TEXT_MAX];
+	u64 event = base_of(f, s->ofd, "", opened);
+	u64 op = event ? *map_at(&f->by_event, event) : 0;
+	u32 number;
+
+	if (!op || is_gone(opened))
+		return (struct way){};
+	number = path_of(f, opened);
+	return (struct way){ number, f->path[number - 1].count, op };
+}
+
+static bool removes_directory(const struct seen *s)
+{
+	return call_removes_directory(s->call, s->nr, s->args);
+}
+
+static enum op_kind kind_of_failed(const struct seen *s)
+{
+	enum call_effect effect = s->call->effect;
+
+	switch (s->result) {
+	case -ENOTEMPTY:
+		return OP_FULL;
+	case -EEXIST:
+		return OP_THERE;
+	case -EISDIR:
+		return effect == DOES_UNLINK ? OP_IS_DIRECTORY : OP_ANY;
+	case -ENOTDIR:
+		return removes_directory(s) ? OP_NO_DIRECTORY : OP_ANY;
+	case -ENOENT:
+		if (effect == DOES_LINK || effect == DOES_RENAME)
+			return s->name && s->name2 ? OP_NEITHER : OP_ANY;
+		if (effect == DOES_MKDIR || effect == DOES_MKNOD || effect == DOES_SYMLINK ||
+		    effect == DOES_BIND || (is_open(s) && s->flags & O_CREAT))
+			return OP_NO_WAY;
+		return call_wants_name(s->call) ? OP_NOT_THERE : OP_ANY;
+	default:
+		return OP_ANY;
+	}
+}
+
+static enum op_kind kind_of_done(const struct seen *s)
+{
+	switch (s->call->effect) {
+	case DOES_OPEN:
+	case DOES_CREAT:
+	case DOES_OPENAT2:
+		if (!creates(s))
+			return (s->flags & O_TMPFILE) == O_TMPFILE ? OP_ANY : OP_LOOK;
+		return s->flags & O_EXCL ? OP_MAKE : OP_CREATE;
+	case DOES_MKDIR:
+	case DOES_MKNOD:
+	case DOES_BIND:
+	case DOES_SYMLINK:
+		return OP_MAKE;
+	case DOES_LINK:
+		return OP_LINK;
+	case DOES_RENAME:
+		return s->exchange ? OP_EXCHANGE : s->nothing ? OP_ANY : OP_RENAME;
+	case DOES_UNLINK:
+	case DOES_RMDIR:
+		return removes_directory(s) ? OP_RMDIR : OP_UNLINK;
+	case DOES_MOUNT:
+		return OP_ANY;
+	default:
+		return OP_LOOK;
+	}
+}
+
+/* Attributes are of what the call itself has found, and not of what had its name a bit later. */
+static bool has_own_attributes(const struct seen *s)
+{
+	return s->opened || (!s->result && (call_arg(s->call, 's') >= 0 ||
+					    call_arg(s->call, 't') >= 0));
+}
+
+static void describe(struct op *op, const struct seen *s)
+{
+	enum call_effect effect = s->call->effect;
+
+	op->kind = s->result < 0 ? kind_of_failed(s) : kind_of_done(s);
+	op->follows = effect != DOES_LLOOK && effect != DOES_READLINK && effect != DOES_UNLINK &&
+		      effect != DOES_RMDIR && effect != DOES_RENAME && effect != DOES_LINK;
+	if (has_own_attributes(s))
+		op->ino = s->ino;
+	if (effect == DOES_MKDIR || effect == DOES_CHDIR ||
+	    (op->kind == OP_LOOK && s->opened && s->flags & O_DIRECTORY))
+		op->type = OBJECT_DIRECTORY;
+	else if (effect == DOES_SYMLINK || (effect == DOES_READLINK && s->result >= 0))
+		op->type = OBJECT_LINK;
+	else if (op->kind == OP_MAKE || op->kind == OP_CREATE)
+		op->type = OBJECT_OTHER;
+}
+
+static bool notes_way(struct finder *f, const struct op *op, const struct way *way)
+{
+	const struct path *path = way->path ? &f->path[way->path - 1] : NULL;
+	bool changes = false;
+	u32 i;
+
+	for (i = 0; path && i < path->count; i++) {
+		u32 name = f->component[path->first + i].name;
+
+		if (!name)
+			continue;
+		changes = true;
+		if (!f->name[name - 1].contested)
+			f->name[name - 1].contested = contest(f, &f->name[name - 1], op);
+	}
+	return changes;
 }
 
 /*
- * Something was in the directory: of the names that others were making or removing the one that,
- * by the returns, was there for longest. Names that nobody changed were there in any order.
+ * Of a directory that is removed, or cannot be, for what is in it: the names in it that others make
+ * or remove meanwhile.
  */
-static void claim_not_empty(struct finder *f, const struct seen *s, const char *dir)
-{
-	const struct span *found = NULL, *change;
-	u64 place = *names_in(f, dir, strlen(dir));
-
-	for (; place; place = f->name[place - 1].sibling) {
-		change = contest(f, &f->name[place - 1], s->event, s->start, s->end);
-		if (change && (!found || keeps_longer(change, found)))
-			found = change;
-	}
-	if (found)
-		put_claim(f, s, found->name + 1, STATE_THERE, STATE_ANY);
-}
-
-static bool is_name_contested(struct finder *f, const struct seen *s, const char *text,
-			      size_t length)
-{
-	u64 place = *place_of(f, text, length);
-
-	return place && is_contested(f, &f->name[place - 1], s->event, s->start, s->end);
-}
-
-/* Of a link or a rename: its name, or the other's directory. If both may be, neither is told. */
-static void claim_one_absent(struct finder *f, const struct seen *s)
-{
-	const char *slash = strrchr(s->name2, '/');
-	bool first = is_name_contested(f, s, s->name, strlen(s->name));
-	bool second = slash && is_name_contested(f, s, s->name2, slash - s->name2);
-
-	if (second && !first)
-		claim_no_directory(f, s, s->name2);
-	else if (!second)
-		claim_name(f, s, s->name, STATE_ABSENT, STATE_ANY);
-}
-
-/* A directory that is removed is empty: what others make or remove in it is not there. */
-static void claim_empty(struct finder *f, const struct seen *s, const char *dir)
+static void add_extras(struct finder *f, struct op *op, const char *dir)
 {
 	u64 place = *names_in(f, dir, strlen(dir));
 
+	op->extra = f->extras;
 	for (; place; place = f->name[place - 1].sibling) {
-		if (contest(f, &f->name[place - 1], s->event, s->start, s->end))
-			put_claim(f, s, place, STATE_ABSENT, STATE_ANY);
+		const struct span *change = contest(f, &f->name[place - 1], op);
+
+		if (!change)
+			continue;
+		f->name[place - 1].contested = true;
+		f->extra = vec_reserve(f->extra, &f->extra_room, f->extras + 1ull,
+				       sizeof(*f->extra));
+		f->extra[f->extras++] = (struct extra){
+			.name = place - 1,
+			.removed = !change->made,
+			.end = change->end,
+			.hash = f->name[place - 1].hash,
+		};
+		op->extras++;
 	}
 }
 
-static void claim_failed(struct finder *f, const struct seen *s)
+static void take_op(struct finder *f, const struct seen *s)
 {
-	if (s->result == -ENOTEMPTY) {
-		claim_way(f, s, s->name2 ?: s->name);
-		claim_name(f, s, s->name2 ?: s->name, STATE_THERE, STATE_ANY);
-		if (s->name)
-			claim_not_empty(f, s, s->name2 ?: s->name);
-	}
-	if (s->result == -EISDIR && s->call->effect == DOES_UNLINK)
-		claim_name(f, s, s->name, STATE_THERE, STATE_ANY);
-	if (s->result == -ENOTDIR && s->call->effect == DOES_RMDIR)
-		claim_name(f, s, s->name, STATE_THERE, STATE_ANY);
-	if (s->result == -ENOENT && s->name2 && s->name)
-		claim_one_absent(f, s);
-	if (s->result == -EEXIST) {
-		if (s->call->effect == DOES_LINK || s->call->effect == DOES_RENAME)
-			claim_name(f, s, s->name, STATE_THERE, STATE_ANY);
-		claim_way(f, s, s->name2 ?: s->name);
-		claim_name(f, s, s->name2 ?: s->name, STATE_THERE, STATE_ANY);
-	}
-	if (s->result != -ENOENT || s->name2)
-		return;
-	if ((is_open(s) && s->flags & O_CREAT) || s->call->effect == DOES_MKDIR ||
-	    s->call->effect == DOES_MKNOD) {
-		claim_no_directory(f, s, s->name);
-		return;
-	}
-	if (call_wants_name(s->call) || s->call->effect == DOES_FDESC)
-		claim_name(f, s, s->name, STATE_ABSENT, STATE_ANY);
-}
+	const struct base *base = bases_at(f, s->event);
+	struct op op = { .event = s->event, .start = s->start, .end = s->end };
+	bool lists = s->nr == SYS_getdents || s->nr == SYS_getdents64, changes;
 
-static void claim_done(struct finder *f, const struct seen *s)
-{
-	const char *name, *gone = name_removed(s);
-	bool sure;
-
-	claim_way(f, s, s->name);
-	claim_way(f, s, s->name2);
-	if (gone && s->call->effect != DOES_RENAME)
-		claim_empty(f, s, gone);
-	name = name_made(s, &sure);
-	if (name != s->name && s->call->effect != DOES_SYMLINK)
-		claim_name(f, s, s->name, STATE_THERE, gone ? STATE_ABSENT : STATE_ANY);
-	claim_name(f, s, name, sure ? STATE_ABSENT : STATE_ANY, STATE_THERE);
-}
-
-static void take_claims(struct finder *f, const struct seen *s)
-{
 	if (!s->call)
 		return;
+	if (lists && (s->result >= 0 || s->result == -ENOENT)) {
+		op.way = way_of_list(f, s);
+		op.kind = s->result < 0 ? OP_REMOVED : OP_LISTED;
+	} else if (!lists) {
+		op.way = way_of(f, s->name, s->said, base ? base->ofd : 0);
+		op.way2 = way_of(f, s->name2, s->said2, base ? base->ofd2 : 0);
+		describe(&op, s);
+		/* A directory that has gone, and whose path nobody knows. */
+		if ((s->name && !op.way.path) || (s->name2 && !op.way2.path))
+			op.kind = OP_ANY;
+	}
+	if (op.kind == OP_RMDIR || op.kind == OP_RENAME || op.kind == OP_FULL)
+		add_extras(f, &op, s->name2 ?: s->name);
+	changes = notes_way(f, &op, &op.way);
+	if (!notes_way(f, &op, &op.way2) && !changes && !op.extras) {
+		if (op.kind == OP_LOOK && op.way.path)
+			f->path[op.way.path - 1].found = true;
+		return;
+	}
 	f->op = vec_reserve(f->op, &f->op_room, f->ops + 1ull, sizeof(*f->op));
-	f->op[f->ops] = (struct op){
-		.event = s->event,
-		.start = s->start,
-		.end = s->end,
-		.claim = f->claims,
-	};
-	if (s->result < 0)
-		claim_failed(f, s);
-	else
-		claim_done(f, s);
-	if (f->op[f->ops].claims)
-		f->ops++;
+	f->op[f->ops++] = op;
+	if (s->opened)
+		*map_at(&f->by_event, s->event) = f->ops;
 }
 
-/* What each name was at first: there, or not. */
+/* Does the call fit, when it is next? */
 
-/* @made: how many more calls have made it than removed it. They did so in turns. */
-static enum state before_changes(enum state later, int made)
+/* What a call has found otherwise than it is, if it may be another's doing. */
+static bool is_wrong_name(struct finder *f, u32 name)
 {
-	if (!made)
-		return later;
-	return made > 0 ? STATE_ABSENT : STATE_THERE;
+	if (name && f->name[name - 1].contested && f->wrongs < ARRAY_SIZE(f->wrong))
+		f->wrong[f->wrongs++] = name - 1;
+	return false;
 }
 
-/*
- * The first call during which no other one changed the name says what it was then. Those that have
- * changed it before had returned. Where there is no such call, all have changed it. STATE_ANY: not
- * known, as one of them made it whether it was there or not, or as many have made as removed it.
- */
-static enum state first_state(const struct finder *f, const struct name *name)
+static const struct component *component_of(const struct finder *f, const struct way *way, u32 at)
 {
-	u32 at, before;
-	int made = 0;
-	u64 start = ~0ull;
-	enum state later = STATE_ANY;
-
-	for (at = name->first; at; at = f->claim[at - 1].next) {
-		const struct claim *claim = &f->claim[at - 1];
-		const struct op *op = &f->op[claim->op];
-
-		if (claim->before == STATE_ANY ||
-		    is_contested(f, name, op->event, op->start, op->end))
-			continue;
-		later = claim->before;
-		start = op->start;
-		break;
-	}
-	for (before = name->first; before; before = f->claim[before - 1].next) {
-		const struct claim *claim = &f->claim[before - 1];
-
-		if (f->op[claim->op].end > start)
-			break;
-		if (claim->after == STATE_ANY)
-			continue;
-		if (claim->before == STATE_ANY)
-			return STATE_ANY;
-		made += claim->after == STATE_THERE ? 1 : -1;
-	}
-	return before_changes(later, made);
+	return &f->component[f->path[way->path - 1].first + at];
 }
 
-static void find_first_states(struct finder *f)
+static u32 count_of(const struct finder *f, const struct way *way)
+{
+	return f->path[way->path - 1].count;
+}
+
+static bool is_wrong_at(struct finder *f, const struct way *way, u32 at)
+{
+	return at < count_of(f, way) && is_wrong_name(f, component_of(f, way, at)->name);
+}
+
+static bool is_wrong_way(struct finder *f, const struct way *way)
 {
 	u32 i;
 
-	for (i = 0; i < f->names; i++)
-		f->name[i].state = first_state(f, &f->name[i]);
+	for (i = 0; i < count_of(f, way); i++)
+		is_wrong_at(f, way, i);
+	return false;
+}
+
+static bool is_wrong_last(struct finder *f, const struct way *way)
+{
+	return is_wrong_at(f, way, count_of(f, way) - 1);
+}
+
+static u32 base_object(const struct finder *f, const struct way *way)
+{
+	return way->base ? f->op[way->base - 1].object ?: OBJECT_ROOT : OBJECT_ROOT;
+}
+
+/*
+ * The directory that the last name stands in; 0: a name on the way is not as it has to be. Where
+ * the call is @forced it becomes so.
+ */
+static u32 directory_of(struct finder *f, const struct way *way, bool forced)
+{
+	struct directories *d = &f->dirs;
+	u32 at = base_object(f, way), i, object, entry;
+
+	for (i = way->from; i + 1 < count_of(f, way); i++) {
+		entry = directories_entry(d, at, component_of(f, way, i)->hash);
+		object = directories_object(d, entry);
+		if (object == ENTRY_ABSENT || d->object[object].type > OBJECT_DIRECTORY) {
+			if (!forced) {
+				is_wrong_at(f, way, i);
+				return 0;
+			}
+			object = directories_new(d, OBJECT_DIRECTORY, true);
+			directories_set(d, entry, object);
+		}
+		directories_set_type(d, object, OBJECT_DIRECTORY);
+		at = object;
+	}
+	return at;
+}
+
+/* The entry of the last name; false: there is no way to it. */
+static bool entry_of(struct finder *f, const struct way *way, bool forced, u32 *entry)
+{
+	u32 dir = directory_of(f, way, forced);
+
+	if (dir)
+		*entry = directories_entry(&f->dirs, dir,
+					   component_of(f, way, count_of(f, way) - 1)->hash);
+	return dir;
+}
+
+static bool has_last(const struct finder *f, const struct way *way)
+{
+	return way->path && way->from < count_of(f, way);
+}
+
+/* What the name leads to; 0: it is not there. */
+static u32 find(struct finder *f, const struct way *way, bool forced, u32 *entry)
+{
+	u32 object;
+
+	if (!entry_of(f, way, forced, entry))
+		return 0;
+	object = directories_object(&f->dirs, *entry);
+	if (object != ENTRY_ABSENT)
+		return object;
+	if (!forced) {
+		is_wrong_last(f, way);
+		return 0;
+	}
+	object = directories_new(&f->dirs, OBJECT_UNKNOWN, true);
+	directories_set(&f->dirs, *entry, object);
+	return object;
+}
+
+/* Is the object what the call says that it is? */
+static bool is_like(struct finder *f, const struct op *op, u32 object)
+{
+	const struct object *o = &f->dirs.object[object];
+
+	if (op->type == OBJECT_DIRECTORY && o->type > OBJECT_DIRECTORY && o->type != OBJECT_LINK)
+		return false;
+	/* A link's attributes are not those of what it leads to. */
+	return !op->ino || !o->ino || op->ino == o->ino || o->type == OBJECT_LINK ||
+	       op->type == OBJECT_LINK || !op->follows;
+}
+
+static void learn(struct finder *f, struct op *op, u32 object)
+{
+	op->object = object;
+	if (op->type && f->dirs.object[object].type != OBJECT_LINK)
+		directories_set_type(&f->dirs, object, op->type);
+	if (op->ino && op->follows && f->dirs.object[object].type != OBJECT_LINK)
+		directories_set_ino(&f->dirs, object, op->ino);
+}
+
+static bool does_look(struct finder *f, struct op *op, bool forced)
+{
+	u32 object, entry;
+
+	if (!has_last(f, &op->way)) {
+		op->object = base_object(f, &op->way);
+		return true;
+	}
+	object = find(f, &op->way, forced, &entry);
+	if (!object)
+		return false;
+	if (!is_like(f, op, object)) {
+		if (!forced)
+			return is_wrong_last(f, &op->way);
+		object = directories_new(&f->dirs, OBJECT_UNKNOWN, true);
+		directories_set(&f->dirs, entry, object);
+	}
+	learn(f, op, object);
+	return true;
+}
+
+/* @way leads to @object from now on; 0: to a new one. */
+static bool makes(struct finder *f, struct op *op, const struct way *way, u32 object, bool forced)
+{
+	struct directories *d = &f->dirs;
+	u32 dir = directory_of(f, way, forced), entry;
+
+	if (!dir || !has_last(f, way))
+		return forced;
+	if (d->object[dir].dead && !forced)
+		return is_wrong_way(f, way);
+	entry = directories_entry(d, dir, component_of(f, way, count_of(f, way) - 1)->hash);
+	if (directories_leads_to(d, entry) > ENTRY_ABSENT && !forced)
+		return is_wrong_last(f, way);
+	if (!object) {
+		object = directories_new(d, op->type, false);
+		learn(f, op, object);
+	}
+	directories_set(d, entry, object);
+	return true;
+}
+
+static bool does_create(struct finder *f, struct op *op, bool forced)
+{
+	u32 entry, object;
+
+	op->made = false;
+	if (!has_last(f, &op->way))
+		return true;
+	if (!entry_of(f, &op->way, forced, &entry))
+		return false;
+	object = directories_leads_to(&f->dirs, entry);
+	op->made = object <= ENTRY_ABSENT;
+	if (object == ENTRY_ABSENT)
+		return makes(f, op, &op->way, 0, forced);
+	return does_look(f, op, forced);
+}
+
+static bool does_link(struct finder *f, struct op *op, bool forced)
+{
+	u32 object = 0, entry;
+
+	if (has_last(f, &op->way)) {
+		object = find(f, &op->way, forced, &entry);
+		if (!object)
+			return false;
+		if (f->dirs.object[object].type == OBJECT_DIRECTORY && !forced)
+			return is_wrong_last(f, &op->way);
+	}
+	return makes(f, op, &op->way2, object, forced);
+}
+
+/* Nothing that a call has made or found is in it. */
+static bool has_nothing(struct finder *f, const struct op *op, u32 object)
+{
+	bool unknown;
+	u32 i;
+
+	if (!directories_has_names(&f->dirs, object, &unknown))
+		return true;
+	for (i = 0; i < op->extras; i++)
+		is_wrong_name(f, f->extra[op->extra + i].name + 1);
+	return false;
+}
+
+static bool does_remove(struct finder *f, struct op *op, bool forced)
+{
+	struct directories *d = &f->dirs;
+	bool dir = op->kind == OP_RMDIR;
+	u32 object, entry;
+
+	if (!has_last(f, &op->way))
+		return true;
+	object = find(f, &op->way, forced, &entry);
+	if (!object)
+		return false;
+	if (!forced && (dir ? d->object[object].type > OBJECT_DIRECTORY :
+			      d->object[object].type == OBJECT_DIRECTORY))
+		return is_wrong_last(f, &op->way);
+	if (dir && !has_nothing(f, op, object) && !forced)
+		return is_wrong_last(f, &op->way);
+	directories_set(d, entry, ENTRY_ABSENT);
+	if (dir)
+		directories_kill(d, object);
+	return true;
+}
+
+static bool does_rename(struct finder *f, struct op *op, bool forced)
+{
+	struct directories *d = &f->dirs;
+	u32 object, entry, entry2, dir, former;
+
+	if (!has_last(f, &op->way) || !has_last(f, &op->way2))
+		return true;
+	object = find(f, &op->way, forced, &entry);
+	dir = object ? directory_of(f, &op->way2, forced) : 0;
+	if (!dir)
+		return false;
+	if (d->object[dir].dead && !forced)
+		return is_wrong_way(f, &op->way2);
+	entry2 = directories_entry(d, dir,
+				   component_of(f, &op->way2, count_of(f, &op->way2) - 1)->hash);
+	former = directories_leads_to(d, entry2);
+	if (former > ENTRY_ABSENT && op->kind == OP_RENAME) {
+		if (former == object) /* two names of one file: nothing happens */
+			return true;
+		if (d->object[former].type == OBJECT_DIRECTORY) {
+			if (!has_nothing(f, op, former) && !forced)
+				return is_wrong_last(f, &op->way2);
+			directories_kill(d, former);
+		}
+	}
+	if (op->kind == OP_EXCHANGE)
+		former = directories_object(d, entry2);
+	directories_set(d, entry2, object);
+	directories_set(d, entry, op->kind == OP_EXCHANGE ? former : ENTRY_ABSENT);
+	return true;
+}
+
+enum found {
+	FOUND_ALL,
+	FOUND_MISSING,
+	FOUND_UNKNOWN,
+};
+
+/* Are the first @count names of the way there? *@entry: the one of which nobody has said it yet. */
+static enum found look_for(struct finder *f, const struct op *op, const struct way *way, u32 count,
+			   u32 *entry, u32 *which)
+{
+	struct directories *d = &f->dirs;
+	u32 at = base_object(f, way), i, object;
+
+	for (i = way->from; i < count; i++) {
+		*entry = directories_entry(d, at, component_of(f, way, i)->hash);
+		*which = i;
+		object = directories_leads_to(d, *entry);
+		if (object == ENTRY_ABSENT)
+			return FOUND_MISSING;
+		if (object == ENTRY_UNKNOWN)
+			return FOUND_UNKNOWN;
+		if (d->object[object].type == OBJECT_LINK && (op->follows || i + 1 < count))
+			return FOUND_MISSING; /* what it leads to may be */
+		if (d->object[object].type == OBJECT_OTHER)
+			return FOUND_ALL;
+		at = object;
+	}
+	return d->object[at].dead && count < count_of(f, way) ? FOUND_MISSING : FOUND_ALL;
+}
+
+/* One of the first @count names of the way was not there. */
+static bool lacks(struct finder *f, const struct op *op, const struct way *way, u32 count)
+{
+	u32 entry, which;
+
+	switch (look_for(f, op, way, count, &entry, &which)) {
+	case FOUND_ALL:
+		return is_wrong_way(f, way);
+	case FOUND_UNKNOWN:
+		if (which + 1 == count)
+			directories_set(&f->dirs, entry, ENTRY_ABSENT);
+		return true;
+	default:
+		return true;
+	}
+}
+
+static bool is_absent(struct finder *f, struct op *op, bool forced)
+{
+	u32 entry;
+
+	if (!has_last(f, &op->way))
+		return true;
+	if (lacks(f, op, &op->way, count_of(f, &op->way)))
+		return true;
+	if (forced && entry_of(f, &op->way, true, &entry))
+		directories_set(&f->dirs, entry, ENTRY_ABSENT);
+	return forced;
+}
+
+static bool has_no_way(struct finder *f, struct op *op)
+{
+	const struct way *way = op->way2.path ? &op->way2 : &op->way;
+
+	return !has_last(f, way) || lacks(f, op, way, count_of(f, way) - 1);
+}
+
+/* Neither is told where one of them only may be missing. */
+static bool is_neither(struct finder *f, struct op *op)
+{
+	const struct way *way = &op->way2;
+	u32 entry, which, count = count_of(f, way) - 1;
+	enum found one, two;
+
+	if (!has_last(f, &op->way) || !has_last(f, way))
+		return true;
+	one = look_for(f, op, &op->way, count_of(f, &op->way), &entry, &which);
+	if (one == FOUND_MISSING)
+		return true;
+	if (one == FOUND_UNKNOWN && f->path[op->way.path - 1].found)
+		one = FOUND_ALL;
+	two = look_for(f, op, way, count, &entry, &which);
+	if (one == FOUND_ALL && two == FOUND_ALL) {
+		is_wrong_way(f, &op->way);
+		return is_wrong_way(f, way);
+	}
+	if (one == FOUND_ALL)
+		return lacks(f, op, way, count);
+	return two != FOUND_ALL || lacks(f, op, &op->way, count_of(f, &op->way));
+}
+
+/*
+ * Something was in the directory: of the names that others were removing, and of which nobody has
+ * said yet whether they were there, the one that was there for longest. False: there is none.
+ */
+static bool keeps(struct finder *f, const struct op *op, u32 object)
+{
+	u32 i, entry, kept = 0;
+	u64 end = 0;
+
+	for (i = 0; i < op->extras; i++) {
+		const struct extra *x = &f->extra[op->extra + i];
+
+		if (!x->removed || x->end < end)
+			continue;
+		entry = directories_entry(&f->dirs, object, x->hash);
+		if (directories_leads_to(&f->dirs, entry) != ENTRY_UNKNOWN)
+			continue;
+		kept = entry + 1;
+		end = x->end;
+	}
+	if (kept)
+		directories_object(&f->dirs, kept - 1);
+	return kept;
+}
+
+static bool is_full(struct finder *f, struct op *op, bool forced)
+{
+	const struct way *way = op->way2.path ? &op->way2 : &op->way;
+	struct directories *d = &f->dirs;
+	u32 object, entry, i;
+	bool unknown;
+
+	if (!has_last(f, way))
+		return true;
+	object = find(f, way, forced, &entry);
+	if (!object)
+		return false;
+	if (d->object[object].type > OBJECT_DIRECTORY)
+		return is_wrong_last(f, way) || forced;
+	directories_set_type(d, object, OBJECT_DIRECTORY);
+	if (forced || directories_has_names(d, object, &unknown) || keeps(f, op, object))
+		return true;
+	/* Others may have been there, of which no call has said anything. */
+	if (!op->extras && (unknown || d->object[object].initial))
+		return true;
+	for (i = 0; i < op->extras; i++)
+		is_wrong_name(f, f->extra[op->extra + i].name + 1);
+	return is_wrong_last(f, way);
+}
+
+static bool is_there(struct finder *f, struct op *op, bool forced)
+{
+	const struct way *way = op->way2.path ? &op->way2 : &op->way;
+	struct directories *d = &f->dirs;
+	u32 object, entry;
+
+	if (op->way2.path && has_last(f, &op->way) && !find(f, &op->way, forced, &entry))
+		return false;
+	if (!has_last(f, way))
+		return true;
+	object = find(f, way, forced, &entry);
+	if (!object)
+		return false;
+	if (op->kind == OP_IS_DIRECTORY) {
+		if (d->object[object].type > OBJECT_DIRECTORY && !forced)
+			return is_wrong_last(f, way);
+		directories_set_type(d, object, OBJECT_DIRECTORY);
+	}
+	return true;
+}
+
+/* Of a rmdir: the last name is another's, or one on the way is. */
+static bool is_no_directory(struct finder *f, struct op *op, bool forced)
+{
+	struct directories *d = &f->dirs;
+	u32 at = base_object(f, &op->way), i, entry, object;
+
+	if (!has_last(f, &op->way) || forced)
+		return true;
+	for (i = op->way.from; i < count_of(f, &op->way); i++) {
+		entry = directories_entry(d, at, component_of(f, &op->way, i)->hash);
+		object = directories_object(d, entry);
+		if (object == ENTRY_ABSENT)
+			return is_wrong_way(f, &op->way);
+		if (d->object[object].type > OBJECT_DIRECTORY)
+			return true;
+		at = object;
+	}
+	if (d->object[at].type == OBJECT_DIRECTORY)
+		return is_wrong_way(f, &op->way);
+	directories_set_type(d, at, OBJECT_OTHER);
+	return true;
+}
+
+static bool is_listed(struct finder *f, struct op *op, bool forced)
+{
+	u32 object = op->way.base ? f->op[op->way.base - 1].object : 0;
+	bool removed = op->kind == OP_REMOVED;
+
+	if (!object || forced || f->dirs.object[object].dead == removed)
+		return true;
+	return is_wrong_way(f, &op->way);
+}
+
+/* The call is done, if the names are as it has found them. What it has tried has to be undone. */
+static bool does(struct finder *f, struct op *op, bool forced)
+{
+	switch (op->kind) {
+	case OP_LOOK:
+		return does_look(f, op, forced);
+	case OP_CREATE:
+		return does_create(f, op, forced);
+	case OP_MAKE:
+		return makes(f, op, op->way2.path ? &op->way2 : &op->way, 0, forced);
+	case OP_LINK:
+		return does_link(f, op, forced);
+	case OP_UNLINK:
+	case OP_RMDIR:
+		return does_remove(f, op, forced);
+	case OP_RENAME:
+	case OP_EXCHANGE:
+		return does_rename(f, op, forced);
+	case OP_NOT_THERE:
+		return is_absent(f, op, forced);
+	case OP_NO_WAY:
+		return has_no_way(f, op) || forced;
+	case OP_NEITHER:
+		return is_neither(f, op) || forced;
+	case OP_THERE:
+	case OP_IS_DIRECTORY:
+		return is_there(f, op, forced);
+	case OP_FULL:
+		return is_full(f, op, forced);
+	case OP_NO_DIRECTORY:
+		return is_no_directory(f, op, forced);
+	case OP_LISTED:
+	case OP_REMOVED:
+		return is_listed(f, op, forced);
+	default:
+		return true;
+	}
 }
 
 /*
@@ -555,48 +1169,19 @@ static bool overlap(const struct op *one, const struct op *other)
 	return one->start < other->end && other->start < one->end;
 }
 
-static bool is_as_claimed(const struct finder *f, const struct claim *claim)
+static bool choose_op(struct finder *f, u32 number, bool forced)
 {
-	const struct name *name = &f->name[claim->name];
+	struct step *step = &f->step[f->steps - 1];
+	u64 undo = f->dirs.undos;
 
-	return claim->before == STATE_ANY || name->state == STATE_ANY ||
-	       name->state == claim->before;
-}
-
-/* The first claim that is not as the names are; NULL: all are. */
-static const struct claim *first_wrong(const struct finder *f, const struct op *op)
-{
-	u32 i;
-
-	for (i = 0; i < op->claims; i++) {
-		if (!is_as_claimed(f, &f->claim[op->claim + i]))
-			return &f->claim[op->claim + i];
+	if (!does(f, &f->op[number], forced)) {
+		directories_undo(&f->dirs, undo);
+		return false;
 	}
-	return NULL;
-}
-
-static void set_state(struct finder *f, u32 name, u8 state)
-{
-	f->change_back = vec_reserve(f->change_back, &f->change_back_room, f->changes_back + 1ull,
-				     sizeof(*f->change_back));
-	f->change_back[f->changes_back++] = (struct former){ name, f->name[name].state };
-	f->name[name].state = state;
-}
-
-static void choose_op(struct finder *f, u32 number)
-{
-	struct op *op = &f->op[number];
-	u32 i;
-
-	f->step[f->steps - 1].op = number;
-	f->step[f->steps - 1].undo = f->changes_back;
-	for (i = 0; i < op->claims; i++) {
-		const struct claim *claim = &f->claim[op->claim + i];
-
-		if (claim->after || claim->before)
-			set_state(f, claim->name, claim->after ?: claim->before);
-	}
-	op->taken = true;
+	step->op = number;
+	step->undo = undo;
+	f->op[number].taken = true;
+	return true;
 }
 
 /* The last step is not made. */
@@ -604,34 +1189,31 @@ static void undo_step(struct finder *f)
 {
 	struct step *step = &f->step[f->steps - 1];
 
-	while (f->changes_back > step->undo) {
-		const struct former *former = &f->change_back[--f->changes_back];
-
-		f->name[former->name].state = former->state;
-	}
+	directories_undo(&f->dirs, step->undo);
 	f->op[step->op].taken = false;
 	f->first = min(f->first, step->op);
 }
 
-/* The steps stay, and names are as they were before the first. */
-static void undo_all(struct finder *f)
+static bool says_on(const struct finder *f, const struct way *way, u32 name)
 {
-	u32 steps = f->steps;
+	u32 i;
 
-	for (; f->steps; f->steps--)
-		undo_step(f);
-	f->steps = steps;
+	for (i = 0; way->path && i < count_of(f, way); i++) {
+		if (component_of(f, way, i)->name == name + 1)
+			return true;
+	}
+	return false;
 }
 
 static bool says(const struct finder *f, const struct op *op, u32 name)
 {
 	u32 i;
 
-	for (i = 0; i < op->claims; i++) {
-		if (f->claim[op->claim + i].name == name)
+	for (i = 0; i < op->extras; i++) {
+		if (f->extra[op->extra + i].name == name)
 			return true;
 	}
-	return false;
+	return says_on(f, &op->way, name) || says_on(f, &op->way2, name);
 }
 
 /* Goes on with the last step: the next call that may be it. False: there is none. */
@@ -646,18 +1228,13 @@ static bool try_step(struct finder *f)
 	limit = f->op[f->first].end;
 	for (i = max(step->next, f->first); i < f->ops && i < f->first + LOOKS_MAX; i++) {
 		const struct op *op = &f->op[i];
-		const struct claim *wrong;
 
 		if (op->taken || op->start >= limit)
 			continue;
-		wrong = first_wrong(f, op);
-		if (!wrong) {
+		if (choose_op(f, i, false)) {
 			step->next = i + 1;
-			choose_op(f, i);
 			return true;
 		}
-		if (f->wrongs < ARRAY_SIZE(f->wrong))
-			f->wrong[f->wrongs++] = wrong->name;
 	}
 	return false;
 }
@@ -696,12 +1273,20 @@ static bool new_step(struct finder *f)
 	return try_step(f);
 }
 
+/* What is next has not found the names so, in whichever order: that is not for it to say. */
+static void force(struct finder *f)
+{
+	f->op[f->first].forced = f->wrongs;
+	choose_op(f, f->first, true);
+	f->barrier = f->steps;
+}
+
 /* There is no order up to this step: the call that returned first is next where none may be. */
 static void give_up(struct finder *f, u32 most)
 {
 	while (f->steps <= most) {
 		if (!new_step(f))
-			choose_op(f, f->first);
+			force(f);
 	}
 	f->barrier = f->steps;
 }
@@ -712,8 +1297,12 @@ static void find_order(struct finder *f)
 
 	f->step = xmalloc((f->ops + 1ull) * sizeof(*f->step));
 	while (f->steps < f->ops) {
-		if (!new_step(f) && !step_back(f, tries++))
-			give_up(f, most);
+		if (!new_step(f)) {
+			if (!f->wrongs)
+				force(f);
+			else if (!step_back(f, tries++))
+				give_up(f, most);
+		}
 		if (f->steps > most) {
 			most = f->steps;
 			tries = 0;
@@ -721,7 +1310,10 @@ static void find_order(struct finder *f)
 	}
 }
 
-/* At last which calls that overlapped came one after the other, and which came ahead. */
+/*
+ * At last which calls that overlapped came one after the other, and which came ahead. Of two that
+ * say something of one name, one of which changes it, it is kept which came first.
+ */
 
 static void add_race(struct finder *f, const struct op *op, const struct op *first)
 {
@@ -733,28 +1325,44 @@ static void add_race(struct finder *f, const struct op *op, const struct op *fir
 	r->race[r->count++] = (struct race){ op->event, first->event };
 }
 
-static void apply(struct finder *f, struct op *op, const struct claim *claim)
+static void apply(struct finder *f, const struct op *op, u32 number, bool changes)
 {
-	struct name *name = &f->name[claim->name];
-	bool changes = claim->after != STATE_ANY && claim->after != name->state;
-	u32 number = op - f->op, i;
+	struct name *name = &f->name[number];
+	u32 own = op - f->op, i;
 
-	if (name->maker && claim->before != STATE_ANY)
+	if (name->maker)
 		add_race(f, op, &f->op[name->maker - 1]);
 	if (!changes) {
-		if (claim->before != STATE_ANY) {
-			name->state = claim->before;
-			name->recent[name->recent_count++ % RECENT_MAX] = number;
-		}
+		name->recent[name->recent_count++ % RECENT_MAX] = own;
 		return;
 	}
 	for (i = 0; i < min_t(u32, name->recent_count, RECENT_MAX); i++)
 		add_race(f, op, &f->op[name->recent[i]]);
-	if (name->maker)
-		add_race(f, op, &f->op[name->maker - 1]);
 	name->recent_count = 0;
-	name->maker = number + 1;
-	name->state = claim->after;
+	name->maker = own + 1;
+}
+
+static void apply_way(struct finder *f, const struct op *op, const struct way *way, bool changes)
+{
+	u32 i, name, count = way->path ? count_of(f, way) : 0;
+
+	for (i = 0; i < count; i++) {
+		name = component_of(f, way, i)->name;
+		if (name)
+			apply(f, op, name - 1, changes && i + 1 == count);
+	}
+}
+
+static void apply_op(struct finder *f, const struct op *op)
+{
+	bool changes = op->kind >= OP_MAKE && op->kind <= OP_EXCHANGE;
+	u32 i;
+
+	changes |= op->kind == OP_CREATE && op->made;
+	apply_way(f, op, &op->way, changes && op->kind != OP_LINK);
+	apply_way(f, op, &op->way2, changes);
+	for (i = 0; i < op->extras; i++)
+		apply(f, op, f->extra[op->extra + i].name, false);
 }
 
 static void note_ahead(struct finder *f, const struct op *base, const struct op *op)
@@ -774,14 +1382,15 @@ static void tell_order(struct finder *f)
 	struct races *r = f->races;
 	u32 i, k, base = 0, before = 0;
 
+	for (i = 0; i < f->ops; i++)
+		f->op[i].taken = false;
 	for (k = 0; k < f->steps; k++) {
 		struct op *op = &f->op[f->step[k].op];
 
 		while (f->op[base].taken)
 			base++;
 		op->taken = true;
-		for (i = 0; i < op->claims; i++)
-			apply(f, op, &f->claim[op->claim + i]);
+		apply_op(f, op);
 		if (op != &f->op[base]) {
 			note_ahead(f, &f->op[base], op);
 			continue;
@@ -809,26 +1418,33 @@ static bool each_row(struct finder *f, sqlite3 *sqlite,
 	return status == SQLITE_DONE;
 }
 
-bool races_find(struct races *races, sqlite3 *sqlite)
+bool races_find(struct races *races, sqlite3 *sqlite, const struct bases *bases)
 {
-	struct finder f = { .races = races };
-	bool good = each_row(&f, sqlite, gather);
+	struct finder f = { .races = races, .bases = bases };
+	bool good;
 
 	*races = (struct races){};
+	if (sqlite3_prepare_v2(sqlite, opener_sql, -1, &f.opener, NULL) != SQLITE_OK)
+		return false;
+	good = each_row(&f, sqlite, gather);
 	sort_changes(&f);
 	if (good && f.changes)
-		good = each_row(&f, sqlite, take_claims);
-	find_first_states(&f);
+		good = each_row(&f, sqlite, take_op);
+	sqlite3_finalize(f.opener);
+	directories_init(&f.dirs);
 	find_order(&f);
-	undo_all(&f);
 	tell_order(&f);
 	free(f.step);
-	free(f.change_back);
+	directories_free(&f.dirs);
 	map_free(&f.by_hash);
 	map_free(&f.by_dir);
+	map_free(&f.by_path);
+	map_free(&f.by_event);
 	free(f.name);
 	free(f.change);
-	free(f.claim);
+	free(f.path);
+	free(f.component);
+	free(f.extra);
 	free(f.op);
 	return good;
 }

@@ -33,8 +33,24 @@ struct races {
 	struct map early; /* by call: is it one of these? */
 };
 
+/*
+ * The descriptions that the descriptors are of with which a call says its names, as they are when
+ * it is made. Calls that say none so are not among these.
+ */
+struct base {
+	u64 event;
+	u32 ofd; /* 0: none */
+	u32 ofd2;
+};
+
+struct bases {
+	struct base *base; /* in the order of the calls */
+	u64 count;
+	u64 room;
+};
+
 /* False: the database has an error. */
-bool races_find(struct races *races, sqlite3 *sqlite);
+bool races_find(struct races *races, sqlite3 *sqlite, const struct bases *bases);
 void races_free(struct races *races);
 
 /* The one after @at of those that come before @event; 0: the first. Returns 0: no other one. */
