@@ -362,6 +362,8 @@ def one_of_each(trace: Trace, calls: dict[int, list[str]]) -> dict[int, str]:
             blobs = [(tracefile.FDS, struct.pack("<II", 10, 11))] if "r" in args else []
             blobs += [(tracefile.HOW, struct.pack("<3Q", 0, 0, 0))] if "h" in args else []
             blobs += [(tracefile.MESSAGES, struct.pack("<I", 1))] if "mmsg" in name else []
+            if "xattr" in name and "list" not in name:
+                blobs = [(tracefile.XATTR, struct.pack("<II", 0, 0) + b"user.x\0"), (tracefile.VALUE, b"")]
             if effect == "BIND" or name == "open_by_handle_at":  # the tracer says which name it is
                 paths = (f"p{tid}",)
             result = 1 if makes == "none" or effect in ("READ", "RECVMMSG") else 7

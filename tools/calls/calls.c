@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
+#define FIRST_XATTR_AT 463 /* setxattrat; older headers have none */
+
 static const struct call calls[] = {
 #define CALL(nr, name, class, effect, args, fds, replay)               \
 	[nr] = { #name, CALL_##class,  DOES_##effect,  args, #effect, \
@@ -84,6 +86,32 @@ bool call_closes_at_exec(const struct call *call, const u64 *args)
 	if (call->fds >= CALL_FDS_IF(0, 0))
 		return args[(call->fds >> 5) - 1] >> (call->fds & 31) & 1;
 	return call->fds == CALL_FDS_CLOSED;
+}
+
+bool call_xattr_at(u32 nr)
+{
+	return nr >= FIRST_XATTR_AT && nr < FIRST_XATTR_AT + 4;
+}
+
+enum call_xattr call_xattr(u32 nr, unsigned int *name)
+{
+	static const enum call_xattr at[] = { XATTR_SET, XATTR_GET, XATTR_LIST, XATTR_REMOVE };
+
+	*name = call_xattr_at(nr) ? 3 : 1;
+	if (call_xattr_at(nr))
+		return at[nr - FIRST_XATTR_AT];
+	switch (nr) {
+	case SYS_setxattr ... SYS_fsetxattr:
+		return XATTR_SET;
+	case SYS_getxattr ... SYS_fgetxattr:
+		return XATTR_GET;
+	case SYS_listxattr ... SYS_flistxattr:
+		return XATTR_LIST;
+	case SYS_removexattr ... SYS_fremovexattr:
+		return XATTR_REMOVE;
+	default:
+		return XATTR_NONE;
+	}
 }
 
 static void print_fds(u8 fds)

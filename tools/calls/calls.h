@@ -149,6 +149,21 @@ bool call_removes_directory(const struct call *call, u32 nr, const u64 *args);
 /* Are the descriptors that it has made closed at exec? Not of a call with a struct or a command. */
 bool call_closes_at_exec(const struct call *call, const u64 *args);
 
+/* What a call does with an extended attribute. */
+enum call_xattr {
+	XATTR_NONE,
+	XATTR_SET,
+	XATTR_GET,
+	XATTR_LIST,
+	XATTR_REMOVE,
+};
+
+/* *@name: which argument is the name; the value, or a structure with it, follows. */
+enum call_xattr call_xattr(u32 nr, unsigned int *name);
+
+/* setxattrat() and its like: flags of the way in the third argument, the value in a structure. */
+bool call_xattr_at(u32 nr);
+
 /* The table as text, a line a call: number, name, class, arguments, effect, descriptors, replay. */
 void calls_print(void);
 

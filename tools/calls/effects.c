@@ -129,6 +129,8 @@ bool effect_follows(const struct about *a, char letter)
 	case DOES_MKNOD:
 	case DOES_READLINK:
 		return false;
+	case DOES_LOOK:
+		return !call_xattr_at(a->record->nr) || !(arg(a, 2) & AT_SYMLINK_NOFOLLOW);
 	case DOES_LINK:
 		return letter == 'p' && last_arg(a) & AT_SYMLINK_FOLLOW &&
 		       a->record->nr == SYS_linkat;

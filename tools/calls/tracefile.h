@@ -149,6 +149,14 @@ enum tracefile_kind {
 	TRACEFILE_RIGHTS, /* struct tracefile_right, each: descriptors that have come from others */
 	TRACEFILE_MESSAGES, /* u32, each: bytes of messages that one call has sent or received */
 	TRACEFILE_CHILD, /* u32: the process that waitid() has found to have ended */
+	TRACEFILE_XATTR, /* struct tracefile_xattr: which extended attribute */
+	TRACEFILE_VALUE, /* what it is set to, or was found to be; the names of a list */
+};
+
+struct tracefile_xattr {
+	u32 size; /* of the value, or of the room for it */
+	u32 flags; /* XATTR_CREATE, XATTR_REPLACE */
+	char name[]; /* with its end */
 };
 
 struct tracefile_iocb {

@@ -6,7 +6,7 @@
  * Letters of arguments:
  *   s S	descriptor or mapping that is used, that is made: a slot of the resource table
  *   P		path, from the target's root
- *   T		text that a symbolic link says
+ *   T		text: what a symbolic link says, or a name or value of an extended attribute
  *   n		bytes, at most WL_LENGTH_MAX
  *   u i	number, signed number
  *   t f	thread, number: five bytes each, as they are known later
@@ -60,6 +60,12 @@ OP(UTIMES, "Pu", 'k')
 OP(FUTIMES, "s", 'k')
 OP(LISTXATTR, "Pu", 'z')
 OP(FLISTXATTR, "s", 'z')
+OP(GETXATTR, "PTnu", 'n') /* name, room for the value, 1: of a symbolic link itself */
+OP(FGETXATTR, "sTn", 'n')
+OP(SETXATTR, "PTTuu", 'k') /* name, value as hexadecimal digits, flags, 1: of a link itself */
+OP(FSETXATTR, "sTTu", 'k')
+OP(REMOVEXATTR, "PTu", 'k')
+OP(FREMOVEXATTR, "sT", 'k')
 OP(CHDIR, "P", 'k') /* is it a directory? */
 OP(EXEC, "P", 'k') /* is it there? */
 OP(PIPE, "SS", 'k') /* its end to read from, the other one */

@@ -18,7 +18,7 @@ static u64 text(struct compiler *c, const struct named *named)
 	return texts_add(&c->output.texts, named->text);
 }
 
-static void use_file(struct compiler *c, enum use_access access)
+void choose_use_file(struct compiler *c, enum use_access access)
 {
 	if (c->making.about.file)
 		uses_add(&c->uses, USE_FILE, access, compiler_file_key(c->making.about.file));
@@ -45,7 +45,7 @@ bool choose_on_fd(struct compiler *c, u8 op, const struct ofd *ofd, enum use_acc
 }
 
 /* A command about a name. */
-static bool on_path(struct compiler *c, u8 op, const struct named *named)
+bool choose_on_path(struct compiler *c, u8 op, const struct named *named)
 {
 	if (!named->given || named->kernel) {
 		choose_none(c, named->given ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
@@ -110,7 +110,7 @@ static void choose_transfer(struct compiler *c, bool write)
 		pipe_transfer(c, ofd, write);
 		return;
 	}
-	use_file(c, write ? ACCESS_WRITE : ACCESS_DATA);
+	choose_use_file(c, write ? ACCESS_WRITE : ACCESS_DATA);
 	if (positioned)
 		op = write ? WL_PWRITE : WL_PREAD;
 	else
@@ -127,7 +127,7 @@ static void seek(struct compiler *c)
 {
 	if (!choose_on_fd(c, WL_SEEK, c->making.about.ofd, ACCESS_WRITE))
 		return;
-	use_file(c, ACCESS_READ);
+	choose_use_file(c, ACCESS_READ);
 	*map_at(&c->listed, c->making.about.ofd->id) = 0;
 	c->making.args[1] = choose_arg(c, 1);
 	c->making.args[2] = choose_arg(c, 2);
@@ -147,7 +147,7 @@ static void map(struct compiler *c)
 		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
-	use_file(c, ACCESS_READ);
+	choose_use_file(c, ACCESS_READ);
 	if (mapped_map(c)) {
 		choose_use_ofd(c, g->about.ofd, ACCESS_READ);
 		return;
@@ -226,7 +226,7 @@ static bool open_refused(struct compiler *c)
 		said[g->about.path_length] = 0;
 		path = said;
 	}
-	if (!dir || !on_path(c, WL_REFUSED, &g->first))
+	if (!dir || !choose_on_path(c, WL_REFUSED, &g->first))
 		return true;
 	g->args[0] = texts_add(&c->output.texts, dir);
 	g->args[1] = texts_add(&c->output.texts, path);
@@ -244,8 +244,8 @@ static void open_file(struct compiler *c)
 	if (open_refused(c))
 		return;
 
-	use_file(c, writes ? ACCESS_WRITE : ACCESS_READ);
-	if (pipe_open(c, flags) || !on_path(c, WL_OPEN, &g->first))
+	choose_use_file(c, writes ? ACCESS_WRITE : ACCESS_READ);
+	if (pipe_open(c, flags) || !choose_on_path(c, WL_OPEN, &g->first))
 		return;
 	g->args[1] = flags;
 	g->args[2] = mode_of(c);
@@ -274,7 +274,7 @@ static void close_file(struct compiler *c)
 	/* Who opens a FIFO later does not find this end. */
 	if (slots_is_pipe(&c->slots, g->about.ofd) &&
 	    slots_fifo(&c->slots, slots_of(&c->slots, g->about.ofd)))
-		use_file(c, ACCESS_WRITE);
+		choose_use_file(c, ACCESS_WRITE);
 	/* It was the last one as others had returned, be it while this one was under way. */
 	if (choose_on_fd(c, WL_CLOSE, g->about.ofd, ACCESS_STAGE))
 		uses_on_return(&c->uses);
@@ -304,7 +304,7 @@ static void control(struct compiler *c)
 	case F_OFD_GETLK:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
-		use_file(c, ACCESS_WRITE);
+		choose_use_file(c, ACCESS_WRITE);
 		choose_use_ofd(c, g->about.ofd, ACCESS_READ);
 		choose_none(c, BECAUSE_ORDER);
 		break;
@@ -336,6 +336,8 @@ static void on_descriptor(struct compiler *c)
 	enum use_access file = ACCESS_READ, fd = ACCESS_READ;
 	u8 op = WL_NONE;
 
+	if (xattrs_choose(c))
+		return;
 	switch (choose_nr(c)) {
 	case SYS_fstat:
 		op = WL_FSTAT;
@@ -367,11 +369,8 @@ static void on_descriptor(struct compiler *c)
 	case SYS_sync_file_range:
 		op = WL_SYNC_RANGE;
 		break;
-	case SYS_flistxattr:
-		op = WL_FLISTXATTR;
-		break;
 	}
-	use_file(c, file);
+	choose_use_file(c, file);
 	if (op == WL_NONE || slots_is_pipe(&c->slots, ofd)) {
 		choose_use_ofd(c, ofd, fd);
 		choose_none(c, slots_of(&c->slots, ofd) == NO_SLOT ? BECAUSE_KERNEL
@@ -409,7 +408,7 @@ static void look_at_descriptor(struct compiler *c)
 	struct making *g = &c->making;
 	const struct ofd *ofd = g->about.ofd;
 
-	use_file(c, ACCESS_READ);
+	choose_use_file(c, ACCESS_READ);
 	switch (choose_nr(c)) {
 	case SYS_newfstatat:
 	case SYS_statx:
@@ -440,6 +439,8 @@ static void look(struct compiler *c)
 	enum use_access file = ACCESS_WRITE;
 	int mode = call_arg(g->call, 'm');
 
+	if (xattrs_choose(c))
+		return;
 	if (!p->given) {
 		/* futimens() is utimensat() with no path at all. */
 		if (choose_nr(c) == SYS_utimensat)
@@ -453,55 +454,49 @@ static void look(struct compiler *c)
 	case SYS_newfstatat:
 	case SYS_statx:
 		file = ACCESS_READ;
-		on_path(c, WL_STAT, p);
+		choose_on_path(c, WL_STAT, p);
 		g->args[1] = no_follow(c);
 		break;
 	case SYS_access:
 	case SYS_faccessat:
 	case SYS_faccessat2:
 		file = ACCESS_READ;
-		on_path(c, WL_ACCESS, p);
+		choose_on_path(c, WL_ACCESS, p);
 		g->args[1] = choose_arg(c, mode) & 7;
 		g->args[2] = no_follow(c);
 		break;
 	case SYS_chmod:
 	case SYS_fchmodat:
 	case 452: /* fchmodat2 */
-		on_path(c, WL_CHMOD, p);
+		choose_on_path(c, WL_CHMOD, p);
 		g->args[1] = choose_arg(c, mode) & 07777;
 		break;
 	case SYS_chown:
 	case SYS_lchown:
-		on_path(c, WL_CHOWN, p);
+		choose_on_path(c, WL_CHOWN, p);
 		chown_name(c, 1);
 		break;
 	case SYS_fchownat:
-		on_path(c, WL_CHOWN, p);
+		choose_on_path(c, WL_CHOWN, p);
 		chown_name(c, 2);
 		break;
 	case SYS_utime:
 	case SYS_utimes:
 	case SYS_futimesat:
 	case SYS_utimensat:
-		on_path(c, WL_UTIMES, p);
+		choose_on_path(c, WL_UTIMES, p);
 		g->args[1] = no_follow(c);
 		break;
 	case SYS_statfs:
 		file = ACCESS_READ;
-		on_path(c, WL_STATFS, p);
+		choose_on_path(c, WL_STATFS, p);
 		break;
-	case SYS_listxattr:
-	case SYS_llistxattr:
-		file = ACCESS_READ;
-		on_path(c, WL_LISTXATTR, p);
-		g->args[1] = choose_nr(c) == SYS_llistxattr;
-		break;
-	default: /* of attributes nobody has recorded the name */
+	default:
 		file = ACCESS_READ;
 		choose_none(c, p->kernel ? BECAUSE_KERNEL : BECAUSE_NOT_DONE);
 		break;
 	}
-	use_file(c, file);
+	choose_use_file(c, file);
 }
 
 /* /proc/self/fd/N as the first name of linkat(): a file that was made without one. */
@@ -522,7 +517,7 @@ static void link_name(struct compiler *c)
 	struct making *g = &c->making;
 	const struct ofd *ofd = linked_descriptor(c);
 
-	use_file(c, ACCESS_WRITE);
+	choose_use_file(c, ACCESS_WRITE);
 	if (!g->second.given || g->second.kernel) {
 		choose_none(c, BECAUSE_KERNEL);
 		return;
@@ -532,7 +527,7 @@ static void link_name(struct compiler *c)
 		g->args[1] = text(c, &g->second);
 		return;
 	}
-	on_path(c, WL_LINK, &g->first);
+	choose_on_path(c, WL_LINK, &g->first);
 	g->args[1] = text(c, &g->second);
 }
 
@@ -540,8 +535,8 @@ static void rename_name(struct compiler *c)
 {
 	struct making *g = &c->making;
 
-	use_file(c, ACCESS_READ);
-	if (!g->second.given || g->second.kernel || !on_path(c, WL_RENAME, &g->first)) {
+	choose_use_file(c, ACCESS_READ);
+	if (!g->second.given || g->second.kernel || !choose_on_path(c, WL_RENAME, &g->first)) {
 		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
@@ -565,7 +560,7 @@ static void symlink_name(struct compiler *c)
 	g->op = WL_SYMLINK;
 	g->args[0] = texts_add(&c->output.texts, target);
 	g->args[1] = text(c, &g->second);
-	use_file(c, ACCESS_STAGE);
+	choose_use_file(c, ACCESS_STAGE);
 }
 
 /* There is no socket in a replay; its name is made as bind makes it. */
@@ -577,8 +572,8 @@ static void bind_name(struct compiler *c)
 		choose_none(c, BECAUSE_KERNEL);
 		return;
 	}
-	use_file(c, ACCESS_STAGE);
-	if (on_path(c, WL_MKNOD, &g->first))
+	choose_use_file(c, ACCESS_STAGE);
+	if (choose_on_path(c, WL_MKNOD, &g->first))
 		g->args[1] = S_IFSOCK | (0777 & ~umask_of(c));
 }
 
@@ -594,6 +589,7 @@ static bool exec_has_found(const struct compiler *c)
 static void choose_name(struct compiler *c)
 {
 	struct making *g = &c->making;
+	bool removes;
 
 	switch (g->call->effect) {
 	case DOES_RENAME:
@@ -606,46 +602,43 @@ static void choose_name(struct compiler *c)
 		symlink_name(c);
 		break;
 	case DOES_READLINK:
-		use_file(c, ACCESS_READ);
-		if (on_path(c, WL_READLINK, &g->first))
+		choose_use_file(c, ACCESS_READ);
+		if (choose_on_path(c, WL_READLINK, &g->first))
 			g->args[1] = min_t(u64, choose_arg(c, call_arg(g->call, 'u')), PATH_MAX);
 		break;
 	case DOES_UNLINK:
-		use_file(c, ACCESS_WRITE);
-		on_path(c,
-			call_removes_directory(g->call, choose_nr(c), g->item->record->args) ?
-				WL_RMDIR :
-				WL_UNLINK,
-			&g->first);
+		choose_use_file(c, ACCESS_WRITE);
+		removes = call_removes_directory(g->call, choose_nr(c), g->item->record->args);
+		choose_on_path(c, removes ? WL_RMDIR : WL_UNLINK, &g->first);
 		break;
 	case DOES_RMDIR:
-		on_path(c, WL_RMDIR, &g->first);
+		choose_on_path(c, WL_RMDIR, &g->first);
 		break;
 	case DOES_MKDIR:
-		use_file(c, ACCESS_STAGE);
-		on_path(c, WL_MKDIR, &g->first);
+		choose_use_file(c, ACCESS_STAGE);
+		choose_on_path(c, WL_MKDIR, &g->first);
 		g->args[1] = mode_of(c);
 		break;
 	case DOES_BIND:
 		bind_name(c);
 		break;
 	case DOES_MKNOD:
-		use_file(c, ACCESS_STAGE);
-		on_path(c, WL_MKNOD, &g->first);
+		choose_use_file(c, ACCESS_STAGE);
+		choose_on_path(c, WL_MKNOD, &g->first);
 		g->args[1] = mode_of(c) | (choose_arg(c, call_arg(g->call, 'm')) & S_IFMT);
 		break;
 	case DOES_TRUNCATE:
-		use_file(c, ACCESS_WRITE);
-		on_path(c, WL_TRUNCATE, &g->first);
+		choose_use_file(c, ACCESS_WRITE);
+		choose_on_path(c, WL_TRUNCATE, &g->first);
 		g->args[1] = choose_arg(c, 1);
 		break;
 	case DOES_CHDIR:
 	case DOES_CHROOT:
-		on_path(c, WL_CHDIR, &g->first);
+		choose_on_path(c, WL_CHDIR, &g->first);
 		break;
 	case DOES_EXEC:
-		use_file(c, ACCESS_READ);
-		on_path(c, WL_EXEC, &g->first);
+		choose_use_file(c, ACCESS_READ);
+		choose_on_path(c, WL_EXEC, &g->first);
 		g->flags |= exec_has_found(c) ? WL_NO_RESULT : 0;
 		break;
 	default:
@@ -657,7 +650,7 @@ static void choose_name(struct compiler *c)
 
 static void sync_file(struct compiler *c, u8 op)
 {
-	use_file(c, ACCESS_READ);
+	choose_use_file(c, ACCESS_READ);
 	if (slots_is_pipe(&c->slots, c->making.about.ofd))
 		choose_none(c, BECAUSE_KERNEL);
 	else
@@ -679,12 +672,12 @@ static void choose_data(struct compiler *c)
 			sync_file(c, WL_SYNCFS);
 		break;
 	case DOES_FTRUNCATE:
-		use_file(c, ACCESS_WRITE);
+		choose_use_file(c, ACCESS_WRITE);
 		choose_on_fd(c, WL_FTRUNCATE, g->about.ofd, ACCESS_READ);
 		g->args[1] = choose_arg(c, 1);
 		break;
 	case DOES_FALLOCATE:
-		use_file(c, ACCESS_WRITE);
+		choose_use_file(c, ACCESS_WRITE);
 		if (choose_on_fd(c, WL_FALLOCATE, g->about.ofd, ACCESS_READ))
 			memcpy(&g->args[1], &g->item->record->args[1], 3 * sizeof(u64));
 		break;
@@ -806,7 +799,7 @@ static void choose_other(struct compiler *c)
 		break;
 	case SYS_flock:
 		choose_none(c, BECAUSE_ORDER);
-		use_file(c, ACCESS_WRITE);
+		choose_use_file(c, ACCESS_WRITE);
 		break;
 	default:
 		if (g->call->class != CALL_FILES)

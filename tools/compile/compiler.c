@@ -518,6 +518,7 @@ void compiler_free(struct compiler *c)
 	map_free(&c->adopted);
 	map_free(&c->threads);
 	map_free(&c->raced);
+	map_free(&c->xattrs);
 	map_free(&c->missing);
 	map_free(&c->named_files);
 	free(c->place);

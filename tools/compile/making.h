@@ -68,6 +68,7 @@ struct compiler {
 	struct map fifos; /* by file: 1 + number of its pipe (slots_set_end()) */
 	struct map adopted; /* by the trace's number of a description: the one of the world */
 	struct map umasks; /* by process: 1 + umask */
+	struct map xattrs; /* by file and attribute: what is known of it */
 	struct map listed; /* by description: has it given names, and not come to its end? */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
 	struct map missing; /* by node: a call has not found it, and none has made it since */
@@ -138,6 +139,11 @@ static inline void choose_none(struct compiler *c, enum wl_reason reason)
 }
 
 /* A command about a descriptor, if it is one that is replayed. */
+bool choose_on_path(struct compiler *c, u8 op, const struct named *named);
+void choose_use_file(struct compiler *c, enum use_access access);
+
+/* xattrs.c: False: the call is about none. */
+bool xattrs_choose(struct compiler *c);
 bool choose_on_fd(struct compiler *c, u8 op, const struct ofd *ofd, enum use_access access);
 void choose_use_ofd(struct compiler *c, const struct ofd *ofd, enum use_access access);
 

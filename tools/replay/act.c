@@ -403,9 +403,63 @@ static s64 act_move(const struct stage *s, const struct wl_command *c)
 	return result_of(n);
 }
 
+/* Extended attributes. */
+
+/* The value that digits say; NULL: they say none. */
+static u8 *xattr_value(const char *digits, size_t *length)
+{
+	size_t i;
+	unsigned int byte;
+	u8 *value;
+
+	*length = strlen(digits) / 2;
+	value = malloc(*length + 1);
+	for (i = 0; value && i < *length; i++) {
+		if (sscanf(digits + 2 * i, "%2x", &byte) != 1) {
+			free(value);
+			return NULL;
+		}
+		value[i] = byte;
+	}
+	return value;
+}
+
+/* Of an open file, or of what @way leads to. */
+static s64 act_xattr(const struct stage *s, const struct wl_command *c, int fd, const char *way)
+{
+	const char *name = path_of(s, c, 1);
+	size_t room = min_t(u64, c->args[2], XATTR_SIZE_MAX);
+	u8 *value = NULL;
+	s64 result;
+
+	switch (c->op) {
+	case WL_GETXATTR:
+	case WL_FGETXATTR:
+		value = malloc(room + 1);
+		if (!value)
+			return -ENOMEM;
+		result = result_of(way ? getxattr(way, name, value, room) :
+					 fgetxattr(fd, name, value, room));
+		break;
+	case WL_SETXATTR:
+	case WL_FSETXATTR:
+		value = xattr_value(path_of(s, c, 2), &room);
+		if (!value)
+			return -EINVAL;
+		result = result_of(way ? setxattr(way, name, value, room, c->args[3] & 3) :
+					 fsetxattr(fd, name, value, room, c->args[3] & 3));
+		break;
+	default: /* remove it */
+		result = result_of(way ? removexattr(way, name) : fremovexattr(fd, name));
+		break;
+	}
+	free(value);
+	return result;
+}
+
 /* About the file that a name leads to. */
 
-static s64 about(int fd, const struct wl_command *c)
+static s64 about(const struct stage *s, int fd, const struct wl_command *c)
 {
 	char way[BENEATH_WAY];
 	struct statfs fs;
@@ -427,6 +481,10 @@ static s64 about(int fd, const struct wl_command *c)
 		return result_of(utimensat(AT_FDCWD, way, NULL, 0));
 	case WL_LISTXATTR:
 		return result_of(listxattr(way, NULL, 0));
+	case WL_GETXATTR:
+	case WL_SETXATTR:
+	case WL_REMOVEXATTR:
+		return act_xattr(s, c, fd, way);
 	default: /* is it there? */
 		return 0;
 	}
@@ -440,9 +498,13 @@ static bool no_follow(const struct wl_command *c)
 	case WL_LISTXATTR:
 		return c->args[1];
 	case WL_ACCESS:
+	case WL_REMOVEXATTR:
 		return c->args[2];
 	case WL_CHOWN:
+	case WL_GETXATTR:
 		return c->args[3];
+	case WL_SETXATTR:
+		return c->args[4];
 	default:
 		return false;
 	}
@@ -477,7 +539,7 @@ static s64 act_about(const struct stage *s, const struct wl_command *c)
 	fd = open_beneath(s, path_of(s, c, 0), flags, 0);
 	if (fd < 0)
 		return fd;
-	result = about(fd, c);
+	result = about(s, fd, c);
 	close(fd);
 	return result;
 }
@@ -614,6 +676,10 @@ static s64 act_fd(const struct stage *s, const struct wl_command *c, void *scrat
 		return result_of(futimens(fd, NULL));
 	case WL_FLISTXATTR:
 		return result_of(flistxattr(fd, NULL, 0));
+	case WL_FGETXATTR:
+	case WL_FSETXATTR:
+	case WL_FREMOVEXATTR:
+		return act_xattr(s, c, fd, NULL);
 	default: /* WL_FLAGS */
 		n = c->args[1] & (O_APPEND | O_DIRECT | O_NOATIME);
 		return result_of(fcntl(fd, F_SETFL, n));
@@ -655,6 +721,9 @@ static s64 act_by_op(const struct stage *s, const struct wl_command *c, void *sc
 	case WL_CHOWN:
 	case WL_UTIMES:
 	case WL_LISTXATTR:
+	case WL_GETXATTR:
+	case WL_SETXATTR:
+	case WL_REMOVEXATTR:
 	case WL_CHDIR:
 	case WL_EXEC:
 		return act_about(s, c);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <linux/limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sched.h>
@@ -298,6 +299,74 @@ static void get_how(struct task *task, u64 at)
 	task_blob(task, TRACEFILE_HOW, how, sizeof(how));
 }
 
+struct xattr_args { /* as the kernel has it, since 6.13 */
+	u64 value;
+	u32 size;
+	u32 flags;
+};
+
+/* Where the value is, or is to be. */
+static struct xattr_args xattr_place(const struct task *task, unsigned int name)
+{
+	const u64 *args = task->call.args;
+	struct xattr_args place = { args[2], args[3], args[4] };
+
+	if (call_xattr_at(task->call.nr)) {
+		place = (struct xattr_args){};
+		peek_memory(task->tid, args[name + 1], &place, sizeof(place));
+	}
+	return place;
+}
+
+static void get_value(struct task *task, u64 from, size_t length)
+{
+	static u8 value[XATTR_SIZE_MAX];
+	size_t got = peek_memory(task->tid, from, value, min_t(size_t, length, sizeof(value)));
+
+	if (got == length)
+		task_blob(task, TRACEFILE_VALUE, value, got);
+}
+
+static void get_xattr(struct task *task)
+{
+	struct {
+		struct tracefile_xattr head;
+		char name[XATTR_NAME_MAX + 2];
+	} said;
+	unsigned int at;
+	enum call_xattr does = call_xattr(task->call.nr, &at);
+	struct xattr_args place;
+	int length;
+
+	if (does == XATTR_NONE || does == XATTR_LIST)
+		return;
+	length = peek_string(task->tid, task->call.args[at], said.name, sizeof(said.name));
+	if (length <= 0)
+		return;
+	place = does == XATTR_REMOVE ? (struct xattr_args){} : xattr_place(task, at);
+	said.head.size = place.size;
+	said.head.flags = does == XATTR_SET ? place.flags : 0;
+	task_blob(task, TRACEFILE_XATTR, &said, sizeof(said.head) + length + 1);
+	if (does == XATTR_SET)
+		get_value(task, place.value, place.size);
+}
+
+/* What it was found to be; of a list the names. */
+static void get_found_value(struct task *task, s64 result)
+{
+	const u64 *args = task->call.args;
+	unsigned int at;
+	enum call_xattr does = call_xattr(task->call.nr, &at);
+	struct xattr_args place = { args[at], args[at + 1], 0 };
+
+	if ((does != XATTR_GET && does != XATTR_LIST) || result <= 0)
+		return;
+	if (does == XATTR_GET)
+		place = xattr_place(task, at);
+	if (place.size)
+		get_value(task, place.value, result);
+}
+
 static void get_argument(struct task *task, const struct call *call, unsigned int i)
 {
 	const u64 *args = task->call.args;
@@ -358,6 +427,7 @@ void capture_entry(struct task *task, const struct call *call)
 	for (i = 0; call->args[i]; i++)
 		get_argument(task, call, i);
 	capture_clone(task);
+	get_xattr(task);
 	switch (call->effect) {
 	case DOES_SENDFILE:
 	case DOES_COPY:
@@ -486,6 +556,9 @@ static bool follows(const struct task *task, const struct call *call)
 	switch (call->effect) {
 	case DOES_LLOOK:
 		return false;
+	case DOES_LOOK:
+		return !call_xattr_at(task->call.nr) ||
+		       !(task->call.args[2] & AT_SYMLINK_NOFOLLOW);
 	case DOES_LOOKAT:
 		return !(task->call.args[last] & AT_SYMLINK_NOFOLLOW);
 	default:
@@ -595,6 +668,7 @@ void capture_exit(struct task *task, const struct call *call, s64 result)
 	if (result < 0)
 		return;
 	get_output(task, call, result);
+	get_found_value(task, result);
 	switch (call->effect) {
 	case DOES_OPEN:
 	case DOES_OPENAT2:

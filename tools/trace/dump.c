@@ -35,6 +35,7 @@ static void print_blob(u16 kind, const char *data, u32 length)
 		[TRACEFILE_FDS] = "fds",       [TRACEFILE_ARGV] = "argv",
 		[TRACEFILE_TOTAL] = "total",   [TRACEFILE_CWD] = "cwd",
 		[TRACEFILE_TARGET] = "target", [TRACEFILE_OFFSETS] = "offsets",
+		[TRACEFILE_XATTR] = "xattr",   [TRACEFILE_VALUE] = "value",
 		[TRACEFILE_HOW] = "how",       [TRACEFILE_CLONE] = "clone",
 		[TRACEFILE_LOCK] = "lock",     [TRACEFILE_CPU] = "cpu",
 		[TRACEFILE_TEXT] = "text",

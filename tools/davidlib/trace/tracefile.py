@@ -32,7 +32,7 @@ PATH, PATH2, ATTR, ATTR_BEFORE, FDS, ARGV, TOTAL, CWD, TARGET, OFFSETS, HOW, CLO
     1, 16
 )
 RUNS, LAYOUT, CONTEXT = 17, 18, 19
-MESSAGES, CHILD = 25, 26
+MESSAGES, CHILD, XATTR, VALUE = 25, 26, 27, 28
 UNKNOWN = 0xFFFF  # the number of a call whose name is in no table
 Blob = tuple[int, bytes]
 
