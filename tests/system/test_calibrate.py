@@ -356,6 +356,34 @@ def test_the_processes_of_numjobs_are_one_job(tmp_path: Path) -> None:
     assert found.pace == 0  # 8 requests in 95 ms are 84 a second
 
 
+def of_a_group(group: int, depth: int, rate: float) -> dict:
+    """One of two jobs of a section [t] with numjobs=2, as fio 3.33 tells of them."""
+    job = fio("randread", "4k", depth, rate) | {"jobname": "t", "groupid": group}
+    return job | {"job options": job["job options"] | {"numjobs": "2"}}
+
+
+def test_two_sections_of_one_name_are_two_jobs(tmp_path: Path) -> None:
+    """[t] and, behind stonewall, [t] once more: their rates were added, at the depth of the first."""
+    parts = [of_a_group(0, 1, 60), of_a_group(0, 1, 61), of_a_group(1, 16, 80), of_a_group(1, 16, 81)]
+    found = fiojobs.load(str(written(tmp_path / "fio.json", *parts)))
+    assert [(job.depth, job.rate) for job in found] == [(2, 121), (32, 161)]
+    for parts in ([of_a_group(0, 1, 60)] * 4, [of_a_group(0, 1, 60)] * 3):
+        with pytest.raises(UserError, match=f"numjobs=2, and there are {len(parts)} of that name"):
+            fiojobs.load(str(written(tmp_path / "fio.json", *parts)))
+
+
+@pytest.mark.parametrize("done", (16, 99, 100))
+def test_a_rate_of_a_few_requests_is_refused(done: int, tmp_path: Path) -> None:
+    job = fio("randread", "4k", 1, 60)
+    job["read"] |= {"total_ios": done}
+    results = str(written(tmp_path / "fio.json", job))
+    if done < 100:
+        with pytest.raises(UserError, match=f"it did {done} requests, and a rate needs 100 at least"):
+            fiojobs.load(results)
+    else:
+        assert len(fiojobs.load(results)) == 1
+
+
 def test_what_latencies_leave_out_is_the_programs_time(tmp_path: Path) -> None:
     job = fio("randread", "4k", 2, 10_000)
     job["read"]["clat_ns"] = {"mean": 180_000.0}

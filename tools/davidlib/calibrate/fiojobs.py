@@ -15,6 +15,7 @@ from typing import Any
 from ..util import UserError, say
 
 TOGETHER = 0.95  # of the longest time that a job of numjobs ran, the shortest is at least
+FEWEST = 100  # requests of a job: a disk's take half of their mean more or less, so these tell 5 %
 PART_DEPTH, PARTS = 128, 4  # of a job of david-sim bench
 RANDOM = {"randread": 0.0, "randwrite": 1.0, "randrw": 0.5}
 SEQUENTIAL = {"read": 0.0, "write": 1.0}
@@ -211,6 +212,9 @@ def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
     rate = sum(rates.values())
     if not 0 < rate < 1e9:
         raise ValueError("it did no requests")
+    done = sum(int(job[way].get("total_ios") or 0) for way in ("read", "write"))
+    if 0 < done < FEWEST:
+        raise ValueError(f"it did {done} requests, and a rate needs {FEWEST} at least")
     for way, share in (("read", 1 - writes), ("write", writes)):
         if rates[way] and not share:
             raise ValueError(f"rw={order}, and it did {way}s: group_reporting tells of several jobs as one")
@@ -226,11 +230,27 @@ def _job(job: dict[str, Any], common: dict[str, Any]) -> FioJob:
 
 
 def _same(job: Any, common: dict[str, Any]) -> str:
-    """Alike for the jobs that fio made of one by numjobs, and tells of one by one; otherwise nothing."""
+    """Alike for the jobs that fio made of one by numjobs, and tells of one by one; otherwise nothing.
+
+    A name is not enough: sections of a job file may share one, and differ in depth or come one after another.
+    """
     if not isinstance(job, dict) or not isinstance(job.get("job options", {}), dict):
         return ""
     options = common | job.get("job options", {})
-    return str(job.get("jobname", "")) if str(options.get("numjobs", "1")) != "1" else ""
+    if str(options.get("numjobs", "1")) == "1":
+        return ""
+    return json.dumps([job.get("jobname", ""), job.get("groupid"), options], sort_keys=True)
+
+
+def _need_all(job: dict[str, Any], common: dict[str, Any], times: list[float]) -> None:
+    """fio tells of each of numjobs, or of all in one by group_reporting; they ran all the time together."""
+    asked, name = int((common | job.get("job options", {}))["numjobs"]), job.get("jobname", "?")
+    if len(times) not in (1, asked):
+        raise ValueError(f"job {name}: numjobs={asked}, and there are {len(times)} of that name in its "
+                         "group; give each section of the job file a name of its own")
+    if min(times) < TOGETHER * max(times):
+        raise ValueError(f"job {name}: its {len(times)} jobs ran for {min(times):g} to {max(times):g} "
+                         "ms, so not all the time together; time_based makes them")
 
 
 def _whole(jobs: list[Any], common: dict[str, Any]) -> list[Any]:
@@ -239,25 +259,24 @@ def _whole(jobs: list[Any], common: dict[str, Any]) -> list[Any]:
     parts: dict[str, dict[str, Any]] = {}
     ran: dict[str, list[float]] = {}
     for job in jobs:
-        name = _same(job, common)
-        if not name or name not in parts:
+        same = _same(job, common)
+        if not same or same not in parts:
             found.append(json.loads(json.dumps(job)))
-            parts[name], ran[name] = found[-1], [_ran(job)]
+            if same:
+                parts[same], ran[same] = found[-1], [_ran(job)]
             continue
-        parts[name]["error"] = parts[name].get("error") or job.get("error")
-        ran[name].append(_ran(job))
+        parts[same]["error"] = parts[same].get("error") or job.get("error")
+        ran[same].append(_ran(job))
         for way in ("read", "write"):
-            before, more = parts[name][way], job[way]
+            before, more = parts[same][way], job[way]
             both = before["iops"] + more["iops"]
             for latency in {"clat_ns", "clat"} & before.keys() & more.keys():
                 mean = before["iops"] * before[latency]["mean"] + more["iops"] * more[latency]["mean"]
                 before[latency]["mean"] = mean / both if both else 0
                 before[latency].pop("percentile", None)  # those of several do not add up
             before["iops"] = both
-    for name, times in ran.items():
-        if name and min(times) < TOGETHER * max(times):
-            raise ValueError(f"job {name}: its {len(times)} jobs ran for {min(times):g} to {max(times):g} "
-                             "ms, so not all the time together; time_based makes them")
+    for same, times in ran.items():
+        _need_all(parts[same], common, times)
     return found
 
 
