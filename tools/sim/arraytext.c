@@ -197,11 +197,15 @@ static const char *array_value_word(struct array_setup *setup, struct used_part 
 	return NULL;
 }
 
+#define MOST_WORDS	32	/* more than there are, each of which may stand once */
+
 static int parse_words(struct array_setup *setup, struct used_part *part, char *rest)
 {
 	struct array_layout *layout = &setup->layout;
 	char *word = strsep(&rest, " \t,"), *value;
+	const char *given[MOST_WORDS];
 	const char *wrong;
+	u32 nr = 0;
 
 	if (!parse_level(word, &layout->level))
 		return array_wrong_word(word, "the first word is the level: 0, 1, 4, 5, 6 or 10");
@@ -213,9 +217,12 @@ static int parse_words(struct array_setup *setup, struct used_part *part, char *
 		value = word + strcspn(word, "=");
 		if (*value)
 			*value++ = '\0';
+		if (index_of(word, given, nr) >= 0)
+			return array_wrong_word(word, "is there twice");
 		wrong = array_value_word(setup, part, word, value);
 		if (wrong)
 			return array_wrong_word(word, wrong);
+		given[nr++] = word;
 	}
 	if (!layout->members)
 		return array_wrong_word("members",

@@ -260,7 +260,7 @@ static void blocks_print(FILE *to, const struct blocks_result *result,
 
 	fprintf(to, "{\"loop\": \"%s\", \"seconds\": %.9f, ", way->closed ? "closed" : "open",
 		result->ns / 1e9);
-	fprintf(to, "\"per_s\": %.3f, \"mb_s\": %.6f, \"busy\": %.6f, \"queue\": %.6f, ",
+	fprintf(to, "\"per_s\": %.12g, \"mb_s\": %.12g, \"busy\": %.6f, \"queue\": %.6f, ",
 		per_second(result->nr_times, result->ns),
 		per_second((op[0].sectors + op[1].sectors) * 512.0 / 1e6, result->ns),
 		ratio(result->busy, result->ns), ratio(all, result->ns));
@@ -368,7 +368,7 @@ static int blocks_serve(const struct arguments *args, const struct blocks *block
 		r = blocks_find_load(blocks, way, &load);
 	if (args->bound)
 		fprintf(to, "{\"bound_us\": %.3f, \"speed\": %.6f, \"p99_us\": %.3f, "
-			"\"per_s\": %.3f, \"left_seconds\": %.9f}}\n", args->bound / 1e3,
+			"\"per_s\": %.12g, \"left_seconds\": %.9f}}\n", args->bound / 1e3,
 			load.speed, load.p99 / 1e3, load.per_s, load.left / 1e9);
 	else
 		fprintf(to, "null}\n");

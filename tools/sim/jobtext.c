@@ -518,15 +518,22 @@ static int parse_part(struct job *job, struct given *given, char *text,
 {
 	struct job_part *part = &job->parts[job->nr_parts];
 	struct where where = { .at_share = -1, .span_share = -1 };
+	bool empty = true;
 	char *word;
 
 	if (job->nr_parts == JOB_PARTS)
 		return job_wrong_word(why, "+", "too many parts");
 	*part = (struct job_part){ .sectors = 8, .depth = 1, .streams = 1 };
 	forget_part(given);
-	while ((word = strsep(&text, " \t,")))
-		if (*word && parse_word(job, given, &where, word, why))
+	while ((word = strsep(&text, " \t,"))) {
+		if (!*word)
+			continue;
+		empty = false;
+		if (parse_word(job, given, &where, word, why))
 			return -1;
+	}
+	if (empty)
+		return job_wrong_word(why, "+", "a part without a word; say at least 'read'");
 	job->nr_parts++;
 	return settle(part, &where, profile, why) ?: job_blocks(part, profile, why);
 }

@@ -22,6 +22,9 @@ void option_list_add(struct option_list *list, char *text)
 
 static int option_take(const char *command, const struct sim_option *option, char *text)
 {
+	/* As a shell's "$UNSET" leaves it. */
+	if (option->kind != SIM_FLAG && !text[strspn(text, " \t")])
+		return bad_usage(command, "--%s: its value is empty", option->name);
 	switch (option->kind) {
 	case SIM_FLAG:
 		*(bool *)option->into = true;
