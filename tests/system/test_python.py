@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
+import random
+import re
 import os
 import shutil
 import subprocess
@@ -69,6 +71,39 @@ def test_options_of_a_profile_are_those_of_the_command() -> None:
         _ = dm_david.Profile("toshiba-p300").capacity
     with pytest.raises(dm_david.Error, match="loop='sometimes'"):
         dm_david.simulate("t", [DRIVE], loop="sometimes")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"profiles": DRIVE}, f"profiles='{DRIVE}': want a list of texts"),
+        ({"arrays": "6 members=4"}, "arrays='6 members=4': want a list of texts"),
+        ({"arrays": [" "]}, "--array: its value is empty"),
+        ({"options": {"rpm": "5400"}}, "options={'rpm': '5400'}: want a list of texts"),
+        ({"depth": 0}, "depth=0: want a whole number from 1 on to 65536"),  # was as many as the trace had
+        ({"depth": 65537}, "depth=65537: want"),
+        ({"bound": 1e8}, "bound=100000000.0: want"),
+        ({"size": 0}, "size=0: want"),
+        ({"format": "iolog"}, "format='iolog': want fio, blkparse"),
+    ],
+)
+def test_what_simulate_cannot_take_is_an_error_of_its_own(
+    wrong: dict, said: str, trace: Path
+) -> None:
+    with pytest.raises(dm_david.Error, match=re.escape(said)):
+        dm_david.simulate(trace, **{"profiles": [DRIVE], "loop": "closed"} | wrong)
+
+
+def test_the_size_is_that_of_each_disk(tmp_path: Path) -> None:
+    """It did not reach the members of arrays: a RAID-0 of one, which is that disk, was of another size."""
+    dice = random.Random(1)
+    lines = (f"{n},hm,1,Read,{dice.randrange(10**8) * 4096},4096,9\n" for n in range(300))
+    (tmp_path / "t.csv").write_text("".join(lines))
+    for size in (None, 500_000_000_000 // 512 * 512):
+        way = {"arrays": ["0 members=1"], "loop": "closed", "depth": 1, "size": size}
+        found = dm_david.simulate(tmp_path / "t.csv", [DRIVE], **way)
+        alone, array = (one["runs"][0]["per_s"] for one in found.served)
+        assert abs(array / alone - 1) < 0.05, (size, alone, array)  # 0.45 before
 
 
 def test_a_disk_is_made_by_the_commands_function(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -362,6 +362,39 @@ def test_bursts_that_a_traces_clock_made_are_not_to_be_believed(
         assert closed.returncode == (2 if coarse else 0), closed
 
 
+def test_requests_that_all_have_one_time_are_no_load(tmp_path: Path) -> None:
+    """Of a fine clock, too: 100,000 a second were told, with the exit status 0."""
+    lines = (f"1000,h,0,Read,{n * 10**9 // 4096 * 4096},4096,500\n" for n in range(40))
+    (tmp_path / "log").write_text("".join(lines))
+    done = sim(tmp_path / "log", "--profile", "seagate-exos-x20-20tb")
+    assert done.returncode == 2 and "open loop: all requests have one time" in done.stderr, done
+    asked = ("--loop", "closed", "--depth", "2")
+    assert sim(tmp_path / "log", "--profile", "seagate-exos-x20-20tb", *asked).returncode == 0
+
+
+@pytest.mark.parametrize("back", [0, 9 * 10**6, 10**9])
+def test_a_clock_that_goes_back_is_said(back: int, tmp_path: Path) -> None:
+    times = (10**10 + n * 100_000 - (back if n == 20 else 0) for n in range(40))
+    lines = (f"{time},h,0,Read,{n * 10**9 // 4096 * 4096},4096,500\n" for n, time in enumerate(times))
+    (tmp_path / "log").write_text("".join(lines))
+    done = sim(tmp_path / "log", "--profile", "seagate-exos-x20-20tb")
+    said = "1 requests stand behind ones that came up to 99.9" in done.stderr
+    assert done.returncode == 0 and said == (back == 10**9), done
+
+
+def test_figures_of_any_size_stay_in_their_columns(tmp_path: Path) -> None:
+    """Two rates and three times stood as one word, and a rate of 0.0006 a second was 0.0."""
+    lines = (f"{10**10 + n * 10**12},h,0,Read,{n * 10**9},{2**31},{10**11}\n" for n in range(20))
+    (tmp_path / "log").write_text("".join(lines))
+    for words in ((), ("--array", "0 members=2")):
+        done = sim(tmp_path / "log", "--profile", "seagate-exos-x20-20tb", *words)
+        [head] = [line for line in done.stdout.splitlines() if "requests/s" in line]
+        for line in done.stdout.splitlines()[3:]:
+            if "as recorded" in line or " open " in line or " closed " in line:
+                shown = line[head.index("requests/s") - 1 : head.index("p99.9 ms") + 8].split()
+                assert len(shown) == 5 and all(float(word) for word in shown), line
+
+
 def test_requests_that_came_at_once_by_a_fine_clock_are_a_load(tmp_path: Path) -> None:
     times = ((n, n // 8 * 500_003 + n // 8 % 7) for n in range(400))
     lines = (f"{time},h,0,Read,{n * 10**9 // 4096 * 4096},4096,500\n" for n, time in times)

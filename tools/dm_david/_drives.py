@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from davidlib.drive import files, profile, served
+from davidlib.drive.sim import MOST_DEPTH
 from davidlib.sizes import SECTOR
+from davidlib.trace import blocks
 from davidlib.util import UserError
 
 
@@ -85,16 +87,24 @@ def simulate(
     options    NAME=VALUE, of every profile
     format     of the trace; None: by its content
     device     which of several in the trace
-    loop       open: at the trace's times; closed: each request after the one before it; both
-    depth      with closed: requests at a time; None: as many as the trace had
+    loop       open: at the trace's times; closed: each as soon as fewer are under way; both
+    depth      with closed: requests at a time, 1 to 65536; None: as many as the trace had
     bound      nanoseconds that p99 may take, for the load
-    size       bytes of each disk; None: the trace's or the profile's
+    size       bytes of each disk, members of arrays too; None: the trace's or the profile's
 
     Error: the trace cannot be read, has nothing to serve, or a profile or an array is wrong.
     """
-    if loop not in served.LOOPS:
-        raise UserError(f"loop={loop!r}: want {', '.join(served.LOOPS)}")
-    if size is not None and (size <= 0 or size % SECTOR):
+    for name, given in (("profiles", profiles), ("arrays", arrays), ("options", options)):
+        if isinstance(given, str | dict) or not all(isinstance(word, str) for word in given):
+            raise UserError(f"{name}={given!r}: want a list of texts")
+    for name, word, choices in (("loop", loop, served.LOOPS), ("format", format, blocks.READERS)):
+        if word is not None and word not in choices:
+            raise UserError(f"{name}={word!r}: want {', '.join(choices)}")
+    for name, number, most in (("depth", depth, MOST_DEPTH), ("bound", bound, None), ("size", size, None)):
+        if number is not None and (not isinstance(number, int) or number < 1 or number > (most or number)):
+            upto = f" to {most}" if most else ""
+            raise UserError(f"{name}={number!r}: want a whole number from 1 on{upto}")
+    if size is not None and size % SECTOR:
         raise UserError(f"size={size}: want a positive multiple of {SECTOR} bytes")
     read = served.load(str(trace), format, device)
     way = served.Way(
@@ -104,7 +114,7 @@ def simulate(
         loop,
         depth,
         bound,
-        size // SECTOR if size else None,
+        size // SECTOR if size is not None else None,
         None,
     )
     found = served.serve(read, way)

@@ -143,7 +143,7 @@ def _engine(
     """Index, arrival and completion of each request, by david-sim blocks alone."""
     (place / "lines").write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
     said = [build.ensure("david-sim"), "blocks", "--profile", asked.profile, "--requests", place / "lines"]
-    said += ["--array", array] if array else ["--size", str(SECTORS)]
+    said += ["--size", str(SECTORS)] + (["--array", array] if array else [])
     said += [word for option in asked.options for word in ("--option", option)]
     subprocess.run([*said, f"--{loop}", "--out", place / "out"], check=True, capture_output=True)
     with (place / "out").open() as file:
@@ -172,10 +172,7 @@ def _served(doc: dict[str, Any], asked: Asked, made: list[Made], place: Path) ->
     disks = _members(array) - (array[0] == "5") if array else 1  # one is parity
     sectors: int | Between = SECTORS
     if array:
-        shown = [build.ensure("david-sim"), "profile", "show", asked.profile, "--word"]
-        said = subprocess.run(shown, capture_output=True, text=True, check=True).stdout
-        whole = int(said.split("capacity=")[1].split("sectors")[0])
-        sectors = Between(0.99 * disks * whole, disks * whole)
+        sectors = Between(0.99 * disks * SECTORS, disks * SECTORS)
     second: dict[str, Any] = {
         "profile": word["name"],
         "kind": word.get("kind", "disk"),

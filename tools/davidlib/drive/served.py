@@ -134,6 +134,8 @@ def write(trace: Trace, depth: int | None, to: Path) -> None:
 
 def _targets(trace: Trace, way: Way, word: Path) -> list[tuple[Path, str]]:
     """Of each drive: by itself, and in each array."""
+    if not all(array.strip() for array in way.arrays):
+        raise UserError("--array: its value is empty; write an array's words, such as '6 members=12'")
     if not way.profiles and trace.profile is None:
         raise UserError(f"{trace.path}: --profile must name the drive that is to serve it")
     drives = [find(profile) for profile in way.profiles]
@@ -149,7 +151,7 @@ def serve_one(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], 
     line = [str(build.ensure("david-sim")), "blocks", "--profile", str(profile), "--requests", str(requests)]
     line += [f"--{loop}" for loop in loops]
     line += ["--array", array] if array else []
-    line += ["--size", str(way.size)] if way.size and not array else []
+    line += ["--size", str(way.size)] if way.size else []
     line += ["--bound", str(way.bound)] if "open" in loops and not way.out else []
     line += ["--out", way.out] if way.out else []
     line += [word for option in way.options for word in ("--option", option)]
@@ -287,8 +289,18 @@ NAME = 36  # letters, at least
 def _row(
     wide: int, name: str, loop: str, run: dict[str, Any], times: dict[str, Any], busy: str, load: str
 ) -> str:
-    shown = "".join(f"{times[rank + '_us'] / 1e3:>11.3f}" for rank in RANKS)
-    return f"{name:<{wide}} {loop:<8}{run['per_s']:>11.1f}{run['mb_s']:>9.2f}{shown}{busy:>8}{load:>13}"
+    shown = "".join(f" {_fit(times[rank + '_us'] / 1e3, 3, 10)}" for rank in RANKS)
+    rates = f"{_fit(run['per_s'], 1, 11)} {_fit(run['mb_s'], 2, 8)}"
+    return f"{name:<{wide}} {loop:<8}{rates}{shown}{busy:>8}{load:>13}"
+
+
+def _fit(value: float, digits: int, wide: int) -> str:
+    """In its column: with fewer digits behind the point where there is no room for them; of what is small as
+    many as show that it is not 0."""
+    text = f"{value:.{digits}f}"
+    if len(text) > wide or (value and not float(text)):
+        text = f"{value:.4g}" if value < 1e6 else f"{value:.{max(0, wide - 6)}g}"
+    return f"{text:>{wide}}"
 
 
 def as_text(found: dict[str, Any], bound: int) -> str:

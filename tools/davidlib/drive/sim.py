@@ -23,6 +23,7 @@ from . import recording, served
 from .files import find
 
 BOUND = 100_000_000  # ns
+MOST_DEPTH = 65536  # as david-sim has it
 # A discard takes no time, and is not among them. The last four are commands to zones.
 OPS = ("read", "write", "flush", "discard", "open", "close", "finish", "reset")
 FIELD = re.compile(r" (id|op|arrival|completion)=(\d+)")
@@ -126,8 +127,8 @@ def sim(args: argparse.Namespace) -> int:
 
 
 def _depth_arg(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65536:
-        raise argparse.ArgumentTypeError(f"'{text}' is no depth; write a number from 1 to 65536")
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_DEPTH:
+        raise argparse.ArgumentTypeError(f"'{text}' is no depth; write a number from 1 to {MOST_DEPTH}")
     return int(text)
 
 
@@ -160,7 +161,8 @@ def add_parsers(sub: Commands) -> None:
     parser.add_argument("--bound", metavar="TIME", type=time_arg,
                         help="of the 99th percentile, for the verdict on the load; 100ms, if not given")
     parser.add_argument("--size", metavar="SIZE", type=size_arg,
-                        help="scale a drive by itself to this size; its own, if not given")
+                        help="scale each drive, and each member of an array, to this size; its own, if not "
+                        "given")
     parser.add_argument("-o", dest="out", metavar="OUT.csv",
                         help="write id, arrival, dispatch, completion and parts of each request, ns; of a "
                         "block trace, which one drive serves in one loop, index, arrival and completion")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..losses import percent
 from ..sizes import format_time
-from ..util import UserError, reason_of
+from ..util import UserError, reason_of, say
 from . import formats, importing
 from . import recognise as recognition
 from .account import Account, Taken
@@ -26,6 +26,7 @@ READ, WRITE, FLUSH, DISCARD = range(4)
 FUA, SYNC, PREFLUSH = 1, 2, 8  # as david-sim has them
 COARSE = 0.1  # of the mean response time
 SHARED = 0.1  # of the requests
+BACK = 10**9  # ns: lines that are less out of order come of several processors, or of the order of ends
 CLOCKS = {"tencent": 10**9}  # ns: of formats that have no finer times
 WHOLE_SECTORS = "requests taken as the whole sectors that they touch"
 EVENT = re.compile(r" (dev|id|op|sector|sectors|flags|arrival|completion)=([\d:]+)")
@@ -97,6 +98,15 @@ class Blocks(Sink):
 
     def by_device(self) -> Counter[str]:
         return Counter(self.devices[number] for number in self._kept[2::7])
+
+    def back(self, device: str) -> tuple[int, int]:
+        """How many requests stand behind one that came more than BACK later, and by how much at most, ns."""
+        latest, count, most = 0, 0, 0
+        for start, number in zip(self._kept[0::7], self._kept[2::7], strict=True):
+            if number == self._numbers[device]:
+                latest = max(latest, start)
+                count, most = count + (latest - start > BACK), max(most, latest - start)
+        return count, most
 
     def of(self, device: str) -> list[Block]:
         """In the order of time."""
@@ -183,7 +193,16 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
 
 
 def choose(path: Path, blocks: Blocks, device: str | None) -> str:
-    """The one device that is asked for, or that there is."""
+    """The one device that is asked for, or that there is. Says so if its times go back."""
+    name = _chosen(path, blocks, device)
+    count, most = blocks.back(name)
+    if count:
+        say(f"{path}: {count} requests stand behind ones that came up to {format_time(most)} later: they are "
+            "served in the order of their times; a clock that was set back makes wrong ones")
+    return name
+
+
+def _chosen(path: Path, blocks: Blocks, device: str | None) -> str:
     counted = blocks.by_device()
     if device is None and len(counted) == 1:
         return blocks.devices[0]
@@ -200,13 +219,15 @@ def choose(path: Path, blocks: Blocks, device: str | None) -> str:
 class Grain:
     """What a trace's clock can tell apart."""
 
-    ns: int  # all times of requests are multiples of it; 0: all requests come at once
+    ns: int  # all times of requests are multiples of it; 0: all requests have one time
     shared: float  # of the requests, those with the time of another one
 
     def bursts(self, mean_ns: float) -> str:
         """Why the times are not to be believed of requests that take so long; nothing: they are."""
-        if self.shared < SHARED or self.ns <= COARSE * mean_ns:
+        if self.shared < SHARED or 0 < self.ns <= COARSE * mean_ns:
             return ""
+        if not self.ns:
+            return "all requests have one time, so the trace does not say when they came: not to be believed"
         return (f"the trace has times in steps of {format_time(self.ns)}, and {percent(self.shared)} of the "
                 "requests have one with others: its clock, and not the load, made them come at once: not to "
                 "be believed")
