@@ -59,6 +59,12 @@ def bench(profile: Path, job: str, *options: str) -> dict:
     ("--read-iops 80@1 --read-iops 70@16", "more depth never costs"),
     ("--seek 8ms --sync-iops 9", "--sync-iops is of an SSD"),
     ("--read-latency 90us", "--read-latency is of an SSD"),
+    # Of two figures of one thing the last was taken, 0 and nan stood for none, the others were a traceback.
+    ("--read-iops 80@1 --read-iops 70@1", "--read-iops: depth 1 is there twice"),
+    ("--read-rate 200MB/s --rpm 0", "'0' is no number above 0"),
+    ("--read-rate 200MB/s --rpm nan", "'nan' is no number above 0"),
+    ("--capacity 960", "'960' is not a multiple of 512 bytes"),
+    ("--cache 100", "'100' is not a multiple of 512 bytes"),
 ])
 def test_a_disk_that_cannot_be_is_refused_by_name(words: str, said: str, tmp_path: Path) -> None:
     # Such as 130 a second at 7,200 rpm: half a revolution is 4.17 ms, and seeks come on top.
@@ -76,6 +82,7 @@ def test_a_disk_that_cannot_be_is_refused_by_name(words: str, said: str, tmp_pat
     ("--rpm 7200", "--rpm is of a disk"), ("--seek 8ms", "--seek is of a disk"),
     ("", "a profile of nothing"), ("--class sata-tlv", "there is no class 'sata-tlv'; did you mean"),
     ("--class xpoint --read-rate 1GB/s", "of a drive of kind memory nothing is fitted"),
+    ("--sync-iops 0", "'0' is no number above 0"),
     ("--read-rate 5", "'5' is no figure in"),
     ("--read-iops 98000", "is not N@DEPTH"), ("--read-rate 0MB/s", "is no figure"),
 ])

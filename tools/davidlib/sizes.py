@@ -42,6 +42,12 @@ def size_arg(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def size_text_arg(text: str) -> str:
+    """The same, as it was written: where a profile's comment repeats it."""
+    size_arg(text)
+    return text
+
+
 def time_arg(text: str) -> int:
     """10s, 1.5ms, 200us: nanoseconds."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|min)", text)

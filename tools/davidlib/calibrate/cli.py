@@ -10,7 +10,7 @@ from pathlib import Path
 from ..command import Commands
 from ..drive import files
 from ..pages import writing
-from ..sizes import SECTOR, format_both, format_time
+from ..sizes import SECTOR, format_both, format_time, size_text_arg
 from ..util import DAVID, UserError, say
 from . import cache, depth, fromfio, heads, layout, result, rotation, seeks, validation, writes
 from .blockdisk import BlockDisk
@@ -118,7 +118,8 @@ def add_parsers(sub: Commands) -> None:
     parser.add_argument("--from", dest="from_", metavar="FILE.json", nargs="+",
                         help="fit to fio's results (--output-format=json) instead; no device is needed")
     parser.add_argument("--profile", metavar="P", help="with --from: a drive of the class, to begin with")
-    parser.add_argument("--size", metavar="SIZE", help="with --from: the drive's size, if it is not P's")
+    parser.add_argument("--size", type=size_text_arg, metavar="SIZE",
+                        help="with --from: the drive's size, if it is not P's")
     parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
                         help="with --from: replace a value of P before anything is fitted, such as "
                         "precondition=random for an SSD that was not written in order; repeatable")

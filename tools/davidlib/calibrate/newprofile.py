@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ..command import Commands
 from ..drive import classes, profile, worth
-from ..sizes import format_time, parse_size
+from ..sizes import format_time, parse_size, size_text_arg
 from ..util import DAVID, NOT_BELIEVABLE, UserError, say
 from . import fitdisk, fitssd, fromfio
 from .fiomodel import Model, is_ssd, solve, value
@@ -70,6 +70,14 @@ def time(text: str) -> float:
     return quantity(text, TIMES)
 
 
+def positive(text: str) -> float:
+    """A number. 0 and nan would be taken for one that was not given."""
+    found = float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 0
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0, such as 7200")
+    return found
+
+
 def at_depth(text: str) -> tuple[int, float]:
     match = re.fullmatch(r"([\d.]+[kK]?)@(\d+)", text)
     count = float(match[1].rstrip("kK")) * (1000 if match[1][-1] in "kK" else 1) if match else 0
@@ -86,6 +94,10 @@ def read_sheet(args: argparse.Namespace, base: Draft) -> Sheet:
         if getattr(args, name) is not None:
             raise UserError(f"--{name.replace('_', '-')} is of {'a disk' if ssd else 'an SSD'}, and --class "
                             f"{args.drive_class} is of {'SSDs' if ssd else 'disks'}")
+    for way in WAYS:
+        depths = [depth for depth, _ in getattr(args, f"{way}_iops")]
+        if twice := [depth for depth in depths if depths.count(depth) > 1]:
+            raise UserError(f"--{way}-iops: depth {twice[0]} is there twice; leave one out")
     protected = value(base, "power_loss_protection") == "yes" if args.plp is None else args.plp == "yes"
     state = args.write_state or ("steady" if protected else "fresh")
     seeks = {"average": args.seek, "write": args.write_seek, "track": args.track_seek, "full": args.full_seek}
@@ -462,7 +474,7 @@ def add_parser(commands: Commands) -> None:
         description="Make a profile from a data sheet. What the sheet does not say is of the drive's class "
         f"('{DAVID} profile class'). Each line of the profile says whether it is of the data sheet, of its "
         "class or fitted to fio's results. Each figure of the sheet is held against the model: the exit "
-        f"status is 2 if one is more than {LIMIT:g} %% off. A sheet that no drive can have is refused.",
+        f"status is 2 if one is more than {LIMIT:g} % off. A sheet that no drive can have is refused.",
         epilog=f"example:\n  {DAVID} profile new mine --class sata-tlc -o mine.profile --capacity 960GB \\\n"
         "    --interface sata-6 --read-rate 550MB/s --write-rate 520MB/s --read-iops 98000@32 "
         "--write-iops 25000@32",
@@ -471,7 +483,8 @@ def add_parser(commands: Commands) -> None:
     one.add_argument("--class", dest="drive_class", metavar="CLASS", required=True, help="the drive's class")
     one.add_argument("-o", dest="out", metavar="OUT", required=True, help="the profile to be written")
     one.add_argument("--force", action="store_true", help="replace OUT if it exists")
-    one.add_argument("--capacity", metavar="SIZE", help="such as 960GB (the class's base's)")
+    one.add_argument("--capacity", type=size_text_arg, metavar="SIZE",
+                     help="such as 960GB (the class's base's)")
     one.add_argument("--interface", choices=list(LINKS), help="no figure may need more than it carries")
     one.add_argument("--read-rate", type=rate, metavar="RATE", help="in order, of a disk outermost: 550MB/s")
     one.add_argument("--write-rate", type=rate, metavar="RATE", help="the same of writes")
@@ -480,19 +493,19 @@ def add_parser(commands: Commands) -> None:
     one.add_argument("--write-iops", type=at_depth, metavar="N@DEPTH", action="append", default=[],
                      help="the same of writes")
     disk = one.add_argument_group("of a disk")
-    disk.add_argument("--rpm", type=float, metavar="N", help="revolutions a minute")
+    disk.add_argument("--rpm", type=positive, metavar="N", help="revolutions a minute")
     disk.add_argument("--inner-rate", type=rate, metavar="RATE", help="reads in order, innermost")
     for name, words in (("seek", "average seek, of reads"), ("write-seek", "of writes"),
                         ("track-seek", "to the next track"), ("full-seek", "over all tracks")):
         disk.add_argument(f"--{name}", type=time, metavar="TIME", help=f"{words}: 8.5ms")
-    disk.add_argument("--cache", metavar="SIZE", help="the buffer: 64MiB")
+    disk.add_argument("--cache", type=size_text_arg, metavar="SIZE", help="the buffer: 64MiB")
     flash = one.add_argument_group("of an SSD")
     for way in WAYS:
         flash.add_argument(f"--{way}-latency", type=time, metavar="TIME",
                            help=f"of a {way} of 4 KiB alone: 90us")
     flash.add_argument("--write-state", choices=("fresh", "steady"),
                        help="of --write-iops (steady with power-loss protection, else fresh)")
-    flash.add_argument("--sync-iops", type=float, metavar="N",
+    flash.add_argument("--sync-iops", type=positive, metavar="N",
                        help="writes of 4 KiB a second with a flush each")
     flash.add_argument("--plp", choices=("yes", "no"), help="power-loss protection")
     flash.add_argument("--flash", choices=list(FLASH), help="bits a cell")

@@ -178,7 +178,7 @@ def add_parser(sub: Commands) -> argparse.ArgumentParser:
         "With two directories, say what has changed from the first to the second, seed by seed; the exit "
         "status is 3 if something got worse. Of what 'david choose --json' printed, make a page, too.",
         epilog=f"example:\n  {DAVID} report mail.result --files plots\n"
-        f"  {DAVID} report before.result after.result --tolerance 5%%",
+        f"  {DAVID} report before.result after.result --tolerance 5%",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("result", metavar="RESULT", help="the directory of results; or david choose's JSON")
