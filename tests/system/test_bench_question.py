@@ -185,6 +185,10 @@ def test_a_list_says_what_differs_and_how_long_it_takes(tmp_path: Path, monkeypa
     found, results = runs.expand(parse(text)), Results(tmp_path / "a")
     loop.list_runs(results, found)
     assert capsys.readouterr().out.splitlines()[3] == f"{found[3].id}  to do  [xfs]"
+    # Of several workloads each run says of which it is: an id has the kind alone.
+    two = runs.expand(parse(text + WORK.replace("[[workload]]", '[[workload]]\nname = "again"')))
+    loop.list_runs(results, two)
+    assert capsys.readouterr().out.splitlines()[-1] == f"{two[-1].id}  to do  [again: xfs]"
     lines = loop.summary(results, found, 2).splitlines()
     assert lines[:2] == ["file system: ext4, xfs", "seed: 1, 2"]
     assert lines[2] == ("4 runs, 4 to be done: of 4 runs it is not known how long they take: none like them "

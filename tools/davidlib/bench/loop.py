@@ -68,10 +68,12 @@ def reasons(results: Results, runs: list[Run]) -> dict[str, str]:
 def list_runs(results: Results, runs: list[Run]) -> int:
     """Which are there; of others why they are to be done."""
     why = reasons(results, runs)
+    several = len({run.described["workload"]["name"] for run in runs}) > 1
     for run in runs:
         state = "there" if run.id not in why else f"to do: {why[run.id]}" if why[run.id] else "to do"
-        factors = run.described.get("factors")
-        print(f"{run.id}  {state}" + (f"  [{run.variant}]" if factors else ""))
+        words = [run.described["workload"]["name"]] if several else []
+        words += [run.variant] if run.described.get("factors") else []
+        print(f"{run.id}  {state}" + (f"  [{': '.join(words)}]" if words else ""))
     return 0
 
 
