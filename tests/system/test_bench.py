@@ -293,6 +293,33 @@ def fio_run(top: Path, job: str, seed: int) -> record.Record:
     return fiojob.run("fio", str(top), {"job": job}, seed)
 
 
+# fio 3.33 does six of these requests.
+CUT = """[r]
+rw=randrw
+random_distribution=pareto:0.3
+bssplit=4k/60:64k/30:16k/10,8k/100
+size=64M
+number_ios=1500
+"""
+
+
+@pytest.mark.parametrize(
+    ("job", "operations"),
+    [(CUT, 0), (CUT.replace("1500", "5000").replace("60:64k/30:16k/10,8k/", ""), 5000),
+     (CUT.replace(",8k/100", ""), 1500), ("[a]\nrw=randread\nbs=64k\nsize=64k\nnumber_ios=9\n", 1),
+     (CUT + "runtime=1\n", 6)],
+    ids=["cut", "one size", "one split", "by its size", "a time"],
+)
+def test_a_job_that_fio_ends_early_has_failed(job: str, operations: int, fio_files: Path) -> None:
+    if not operations:
+        with pytest.raises(WorkFailed, match=r"fio ended \[r\] after \d+ of number_ios=1500 requests"):
+            fio_run(fio_files / "top", job, 1)
+    else:
+        done = fio_run(fio_files / "top", job, 1)
+        count = sum(one["count"] for one in record.summary(done).values())
+        assert count == operations if operations != 6 else count < 1500
+
+
 @pytest.fixture
 def fio_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if not shutil.which("fio"):

@@ -274,6 +274,27 @@ def reads_of(logs: dict[int, list[Logged]], params: dict[str, Any]) -> tuple[int
     return in_order, rest, min(read) if len(read) > 1 else 0
 
 
+# Options by which a section may end before its number_ios.
+ENDING = ("runtime", "timeout", "time_based", "exitall", "exit_what", "fill_device", "zonemode", "io_size")
+SIZE = re.compile(r"(\d+)([kmgt]?)(?:i?b)?", re.IGNORECASE)
+
+
+def _need_whole(logs: dict[int, list[Logged]], params: dict[str, Any]) -> None:
+    """A section does its number_ios, or goes through its size. fio 3.33 may end far earlier, without a word:
+    with a bssplit that differs for reads and writes and a distribution, by 6 of 1,500."""
+    numbers = itertools.count(1)
+    for name, options in sections(params["job"]):
+        mine = [next(numbers) for _ in range(int(options.get("numjobs", "1")))]
+        asked, size = options.get("number_ios", ""), SIZE.fullmatch(options.get("size", ""))
+        if not asked.isdecimal() or not size or any(option in options for option in ENDING):
+            continue
+        whole = int(size[1]) * 1024 ** " kmgt".index(size[2].lower() or " ")
+        for done in (logs.get(number, []) for number in mine):
+            if len(done) < int(asked) and sum(one.size for one in done) < whole // 2:
+                raise WorkFailed(f"fio ended [{name}] after {len(done)} of number_ios={asked} requests, and "
+                                 "does not say why; change what says where they are, or how large")
+
+
 def _group_ms(jobs: list[dict[str, Any]]) -> list[int]:
     """How long fio was at its requests, as it counts it itself for its rates: jobs of a group go together,
     groups one after another. job_runtime is another time: of jobs that are reported together the sum."""
@@ -325,6 +346,7 @@ def run(kind: str, top: str, params: dict[str, Any], seed: int) -> Record:
     found = json.loads(said[said.index("{") :])
     logs = read_logs(directory)
     record = record_of(found, times_of(logs), params)
+    _need_whole(logs, params)
     record.in_order, record.rest, record.least_read = reads_of(logs, params)
     # Groups follow each other, and need not be alike.
     if len({job["groupid"] for job in found["jobs"]}) == 1:
