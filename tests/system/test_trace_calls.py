@@ -15,12 +15,13 @@ import pytest
 
 from davidlib import build
 from davidlib.trace import tracefile
+from davidlib.util import CACHE
 from helpers import compiledfile
 from helpers.ordercases import DIR, EXCL, HERE, RW, Trace, at
 
 TREE = Path(__file__).resolve().parents[2]
 DAVID = TREE / "tools/david"
-KERNELS = Path.home() / ".cache/dm-david/kernels"
+KERNELS = CACHE / "kernels"
 NEWEST = sorted(KERNELS.glob("*/arch/x86/include/generated/uapi/asm")) + sorted(
     KERNELS.glob("headers-*/usr/src/linux-headers-*/arch/x86/include/generated/uapi/asm")
 )
