@@ -20,7 +20,7 @@ for drive in json.load(sys.stdin):
     if drive["kind"] == "disk" and drive["capacity"] >= float(sys.argv[1]) * 1e12:
         print(drive["name"])' "$tb" |
 	while read -r name; do
-		"$sim" bench --profile "$name" --job 'random read count=300' --json </dev/null |
+		"$sim" bench --profile "$name" --job 'random read count=30000' --json </dev/null |
 			python3 -c '
 import json, sys
 print("%8.1f reads/s  %s" % (json.load(sys.stdin)["jobs"][0]["all"]["per_s"], sys.argv[1]))' "$name"
