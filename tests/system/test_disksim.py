@@ -235,7 +235,10 @@ def shown(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", DRIVES, ids=lambda path: path.stem)
 def test_a_drive_is_the_same_by_disksims_own_files_and_by_the_flat_one(
         path: Path, tmp_path: Path, imports: Imports) -> None:
-    assert imports(published(Flat(path), tmp_path)) == Run(0, "")
+    told = {"dec_rz26": ("drive.model:27: write_settle_ms is -0.483000: 0 counts, "
+                         "as a write seeks no faster\n")}
+    run = imports(published(Flat(path), tmp_path))
+    assert (run.status, run.stderr.removeprefix(f"{tmp_path}/")) == (0, told.get(path.stem, ""))
     assert shown(tmp_path / "out.profile") == shown(path)
 
 

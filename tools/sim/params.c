@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The parameters keep their meaning. So the import translates names and units.
- * There are two exceptions, where a file contradicts its own zones. The zone tables
+ * There are three exceptions. Two are where a file contradicts its own zones. The zone tables
  * of some drives have more blocks than the drive declares. The declared number
  * counts, and the last zones are cut. That moves no block in front of the cut. And
  * the last zone may end with the cylinder whose number is that of all cylinders
- * (hp_c2490a): there the zones count, as their blocks are those declared.
+ * (hp_c2490a): there the zones count, as their blocks are those declared. The third is a
+ * settle below zero (hp_c2490a, dec_rz26): an arm that writes is on its track no sooner than one
+ * that reads, so it is zero.
  *
  * DiskSim 4.0's reference manual (CMU-PDL-08-101) and its module specifications
  * say which numbers a switch may have. All of them are in the tables below. For
@@ -303,6 +305,12 @@ static int import_key(struct import *import, char *line)
 	if (!strcmp(name, "cylinders") && !value[strspn(value, "0123456789")]) {
 		import->cylinders = strtoull(value, NULL, 10);
 		return 0;
+	}
+	if (!strcmp(name, "write_settle_ms") && strtod(value, NULL) < 0) {
+		fprintf(stderr,
+			"%s:%u: write_settle_ms is %.20s: 0 counts, as a write seeks no faster\n",
+			import->source, import->line, value);
+		value = "0";
 	}
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		if (!strcmp(name, keys[i].name))
