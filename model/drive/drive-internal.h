@@ -100,6 +100,21 @@ static inline u64 drive_overhead(const struct drive *drive, enum profile_kind ki
 	return drive->profile->overhead + drive->profile->overhead_by_kind[kind][drive->wrote];
 }
 
+/*
+ * How long after its begin a read that misses has the arm. What the host waits for may be more. A
+ * drive that keeps the bus for reads shows it no release of it, so what such a command takes only
+ * after another read was seen on the bus, and the arm is on its way meanwhile (hp_c2490a).
+ */
+static inline u64 drive_read_decoded(const struct drive *drive)
+{
+	u64 all = drive_overhead(drive, KIND_READ_MISS);
+
+	if (!drive->profile->hold_bus_read)
+		return all;
+	return min(all, drive->profile->overhead +
+			drive->profile->overhead_by_kind[KIND_READ_MISS][1]);
+}
+
 /* Time when a command that arrived in time begins to be decoded: one after another. */
 static inline u64 drive_begin(const struct drive *drive, u64 arrived)
 {
@@ -168,6 +183,7 @@ struct read_plan {
 	enum read_source source;
 	struct segment *segment;	/* that has the beginning, or read-ahead's; or NULL */
 	u64 ready;			/* time when the command is decoded */
+	u64 bus;			/* no byte is on the bus before, but FROM_BUFFER */
 	u64 first;			/* time when its first sector is there, but FROM_MEDIA */
 	u64 from;			/* the first sector that is not in the buffer */
 };

@@ -163,6 +163,7 @@ void read_plan(const struct drive *drive, const struct command *cmd, struct read
 	plan->segment = segment;
 	plan->source = FROM_BUFFER;
 	plan->ready = hit;
+	plan->bus = hit;
 	plan->first = hit;
 	if (segment && end <= segment->end)
 		return;
@@ -173,8 +174,10 @@ void read_plan(const struct drive *drive, const struct command *cmd, struct read
 		from = segment->end;
 	plan->source = FROM_MEDIA;
 	plan->segment = segment;
-	if (from == cmd->sector)
-		plan->ready = cmd->begin + drive_overhead(drive, KIND_READ_MISS);
+	if (from == cmd->sector) {
+		plan->ready = cmd->begin + drive_read_decoded(drive);
+		plan->bus = cmd->begin + drive_overhead(drive, KIND_READ_MISS);
+	}
 	plan->from = from;
 	if (!readahead_brings(drive, from))
 		return;
@@ -315,7 +318,7 @@ static u64 read_miss(struct drive *drive, struct command *cmd, const struct read
 	transfer.setup = profile->data_preparation;
 	if (!profile->never_disconnect)
 		transfer.setup += profile->first_reselect;
-	transfer.bus_end = drive->bus_free;
+	transfer.bus_end = max(drive->bus_free, plan->bus);
 	if (cached)
 		transfer.bus_end = max(transfer.bus_end, plan->ready + transfer.setup);
 	transfer.bus_end += cmd->sectors * transfer.bus;

@@ -429,8 +429,7 @@ u64 drive_access_time(const struct drive *drive, const struct drive_command *com
 		return write_buffer_room(drive->writes, command->sectors) ? 0 : DRIVE_NO_ROOM;
 	limit = limit < U64_MAX - now ? now + limit : U64_MAX;
 	if (command->op == DISK_READ && read_is_far(drive, command->sector, command->sectors)) {
-		ready = drive_begin(drive, command->arrived) +
-			drive_overhead(drive, KIND_READ_MISS);
+		ready = drive_begin(drive, command->arrived) + drive_read_decoded(drive);
 		first = at_media(drive, command, &command->place, media_start(drive, ready), 0,
 				 limit);
 	} else {

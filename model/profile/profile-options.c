@@ -363,7 +363,7 @@ const struct profile_option profile_options[] = {
 	TIME("xd_seek_delta", xd_seek_delta, 0, "... delay of the seek"),
 	TIME("min_seek_delay", min_seek_delay, 0, "least time from command to start of the seek"),
 	FLAG("hold_bus_read", hold_bus_read, 0,
-	     NO_EFFECT "a read keeps the bus once it has data to send"),
+	     "a read keeps the bus: what it takes after a read only is not in the arm's way"),
 	FLAG("hold_bus_write", hold_bus_write, 0,
 	     NO_EFFECT "a write keeps the bus until it has its data"),
 	FLAG("never_disconnect", never_disconnect, 0,

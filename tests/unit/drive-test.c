@@ -134,6 +134,78 @@ static void slower_seek_and_settle_are_slower(struct kunit *test)
 	}
 }
 
+/* The least and the most that the second command takes, of whatever angle it finds. */
+static void at_any_angle(struct bench *b, const enum disk_op *ops, u32 sectors, u64 *least,
+			 u64 *most)
+{
+	u64 time;
+	u32 angle;
+
+	*least = U64_MAX;
+	*most = 0;
+	for (angle = 0; angle < OUTER; angle++) {
+		start(b);
+		serve(b, ops[0], 0, 8);
+		b->now = 40 * MS + angle * 100 * US;
+		time = serve(b, ops[1], 0, sectors);
+		*least = min(*least, time);
+		*most = max(*most, time);
+		stop(b);
+	}
+}
+
+/* What a read takes only after another read is in the arm's way, unless the bus is held. */
+static void a_held_bus_hides_what_a_read_takes_after_a_read(struct kunit *test)
+{
+	static const enum disk_op after_read[] = { DISK_READ, DISK_READ };
+	static const enum disk_op after_write[] = { DISK_WRITE, DISK_READ };
+	static struct bench b;	/* the kernel's stack is small */
+	u64 least, most;
+
+	prepare(&b, test);
+	b.profile.overhead_by_kind[KIND_READ_MISS][0] = 3 * MS;
+	b.profile.overhead_by_kind[KIND_READ_MISS][1] = 1 * MS;
+	at_any_angle(&b, after_read, 8, &least, &most);
+	KUNIT_EXPECT_EQ(test, least, 3 * MS + 800 * US);
+	KUNIT_EXPECT_EQ(test, most, 3 * MS + 800 * US + 9900 * US);
+	b.profile.hold_bus_read = true;
+	at_any_angle(&b, after_read, 8, &least, &most);
+	KUNIT_EXPECT_EQ(test, least, 3 * MS);
+	KUNIT_EXPECT_EQ(test, most, 1 * MS + 800 * US + 9900 * US);
+	at_any_angle(&b, after_write, 8, &least, &most);
+	KUNIT_EXPECT_EQ(test, least, 1 * MS + 800 * US);
+	/* If a read takes less after a read, then the arm has it then. */
+	b.profile.overhead_by_kind[KIND_READ_MISS][0] = 500 * US;
+	at_any_angle(&b, after_read, 8, &least, &most);
+	KUNIT_EXPECT_EQ(test, least, 500 * US + 800 * US);
+}
+
+/* A write begins when three in four of its sectors are there, or when the rest comes in time. */
+static void a_write_begins_before_all_of_it_has_come(struct kunit *test)
+{
+	static const struct { u32 sectors; u64 bus, begins; } writes[] = {
+		{ 40, 80 * US, 30 * 80 * US },
+		{ 40, 200 * US, 30 * 200 * US },
+		{ 1, 200 * US, 200 * US },
+		{ 7, 200 * US, 6 * 200 * US },
+		{ 4, 900 * US, 4 * 900 * US - 3 * 100 * US },
+	};
+	static const enum disk_op ops[] = { DISK_READ, DISK_WRITE };
+	static struct bench b;	/* the kernel's stack is small */
+	u64 least, most;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(writes); i++) {
+		prepare(&b, test);
+		b.profile.segments = 1;
+		b.profile.segment_sectors = 256;
+		b.profile.bus_write = writes[i].bus;
+		at_any_angle(&b, ops, writes[i].sectors, &least, &most);
+		KUNIT_EXPECT_EQ(test, least, writes[i].begins + writes[i].sectors * 100 * US);
+		KUNIT_EXPECT_EQ(test, most, least + 9900 * US);
+	}
+}
+
 /* Part of a physical block is read before it can be written: a revolution more. */
 static void a_write_of_part_of_a_block_costs_a_revolution(struct kunit *test)
 {
@@ -165,6 +237,8 @@ static struct kunit_case drive_cases[] = {
 	KUNIT_CASE(without_cache_each_command_takes_a_revolution),
 	KUNIT_CASE(faster_spindle_is_faster),
 	KUNIT_CASE(slower_seek_and_settle_are_slower),
+	KUNIT_CASE(a_held_bus_hides_what_a_read_takes_after_a_read),
+	KUNIT_CASE(a_write_begins_before_all_of_it_has_come),
 	KUNIT_CASE(a_write_of_part_of_a_block_costs_a_revolution),
 	{}
 };
