@@ -693,12 +693,16 @@ static bool collect_ahead(struct ssd *ssd, u64 now)
 
 bool ssd_catch_up(struct ssd *ssd, u64 now)
 {
+	const struct profile *profile = ssd->profile;
 	bool more = false, left = false;
 
+	/* Before each request: most drives are done here. */
+	if (likely(!profile->slc_fold_rate && !profile->gc_idle_rate))
+		return false;
 	if (!ftl_is_used_by(ssd->ftl, ssd))
 		return false;
 	ssd_run_to(ssd, now);
-	if (ssd->profile->slc_cache && ssd->profile->slc_fold_rate)
+	if (profile->slc_cache && profile->slc_fold_rate)
 		more = fold_ahead(ssd, now, &left);
 	/* While there is something to fold a command may find that it does not collect. */
 	if (!more && !left)
