@@ -293,6 +293,24 @@ def test_a_removed_directory_is_another_than_its_successor_of_that_name(tmp_path
     assert [name for (name,) in done] == ["unlinkat", "rmdir", "mkdir", "openat", "stat"]
 
 
+def test_a_result_that_no_order_explains_is_said_and_not_compared(tmp_path: Path) -> None:
+    """Before and after the rename the name is there. Without the two there is nothing to be said."""
+    for case, result in ("explained", 0), ("not explained", -errno.ENOENT):
+        trace = Trace()
+        trace.thread(2)
+        for start, name in (1, "d"), (2, "e"):
+            trace.open(at(1, start, start + 0.5), 3, name, EXCL, ino=start)
+        trace.name(at(2, 4, 5), "access", result, "d")
+        trace.name(at(1, 3, 6), "rename", 0, "e", "d", ino=2)
+        trace.finish(tmp_path / f"{case}.db")
+        words = [build.ensure("david-compile"), tmp_path / f"{case}.db", tmp_path / f"{case}.wl"]
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
+        made = [one for thread in compiledfile.load(tmp_path / f"{case}.wl") for one in thread]
+        (look,) = [one for one in made if one["op"] == "ACCESS"]
+        assert ("order not decided by the trace: 1 calls" in said) == bool(result)
+        assert bool(look["flags"] & NO_RESULT) == bool(result)
+
+
 def test_a_directory_that_cannot_be_listed_has_been_removed_before(tmp_path: Path) -> None:
     """By its descriptor: the list ends before the removal returns."""
     trace = Trace()
@@ -396,7 +414,7 @@ def compiled(calls: dict[int, list[str]], tmp_path: Path) -> tuple[set[str], dic
     return {events[one["event"]] for one in made if one["event"] in events}, counts
 
 
-MADE_UP = 1  # tools/calls/workload.h
+MADE_UP, NO_RESULT = 1, 2  # tools/calls/workload.h
 
 
 def test_the_compiler_does_with_each_call_what_the_table_says(tmp_path: Path) -> None:

@@ -346,6 +346,10 @@ static void take_call(struct compiler *c, const struct source_item *item)
 		path_use_names(c);
 		if (!item->submitted)
 			use_races(c);
+		if (!item->submitted && source_undecided(c->source, item->event)) {
+			g->flags |= WL_NO_RESULT;
+			c->figures.undecided++;
+		}
 	}
 	g->ofd_before = c->world.ofd_count;
 	note_closes(c, use);

@@ -27,6 +27,7 @@ struct compile_figures {
 	u64 shared; /* threads that share memory with the one that made them */
 	u64 futexes;
 	u64 mapped; /* mappings of files, whose accesses nobody has recorded */
+	u64 undecided; /* calls of which the trace does not say which came first */
 	u64 others; /* names that somebody who was not traced has made or removed */
 	u64 touches; /* commands */
 	u64 touched; /* pages that these touch */

@@ -155,6 +155,12 @@ static int make_workload(const char *trace, const char *to, const struct compile
 			" names were made or removed by somebody who was not traced:"
 			" the replay does so in front of the call that has seen it\n",
 			figures.others);
+	if (figures.undecided)
+		fprintf(stderr,
+			"david-compile: order not decided by the trace: %" PRIu64
+			" calls: what others did meanwhile does not explain their results,"
+			" which are not compared\n",
+			figures.undecided);
 	if (figures.mapped)
 		fprintf(stderr,
 			"david-compile: %" PRIu64

@@ -79,6 +79,7 @@ struct source {
 	u64 race_room;
 	struct map after; /* by event: 1 + the first race of it */
 	struct map first; /* by event: does another one come after it so? */
+	struct map undecided; /* by event: has it found its names so in no order? */
 	u32 pending; /* whose call it is, after its exec has been given */
 	struct map waited; /* by event: the process that waitid() has found to have ended */
 	struct map living; /* by tid: the last thread that has begun */
@@ -601,7 +602,11 @@ static void load_races(struct source *s)
 
 	if (!has_column(s, "race", "first"))
 		return;
-	q = query(s, "SELECT event, first FROM race");
+	q = query(s, "SELECT event FROM race WHERE first IS NULL");
+	while (step(s, q))
+		*map_at(&s->undecided, sqlite3_column_int64(q, 0)) = 1;
+	sqlite3_finalize(q);
+	q = query(s, "SELECT event, first FROM race WHERE first IS NOT NULL");
 	while (step(s, q)) {
 		place = map_at(&s->after, sqlite3_column_int64(q, 0));
 		s->race = vec_reserve(s->race, &s->race_room, s->races + 1ull, sizeof(*s->race));
@@ -624,6 +629,11 @@ u64 source_comes_after(const struct source *s, u64 event, u32 *at)
 bool source_comes_first(const struct source *s, u64 event)
 {
 	return s->races && *map_at((struct map *)&s->first, event);
+}
+
+bool source_undecided(const struct source *s, u64 event)
+{
+	return s->undecided.used && *map_at((struct map *)&s->undecided, event);
 }
 
 /* Of what is next in both tables the first to return; what was submitted is seen by a call. */
@@ -712,6 +722,7 @@ void source_close(struct source *s)
 	map_free(&s->after);
 	map_free(&s->first);
 	free(s->race);
+	map_free(&s->undecided);
 	sqlite3_finalize(s->events);
 	sqlite3_finalize(s->uring);
 	map_free(&s->submitted);

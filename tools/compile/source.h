@@ -115,6 +115,9 @@ s64 source_waited_for(const struct source *s, u32 nr, const u64 *args, s64 resul
 u64 source_comes_after(const struct source *s, u64 event, u32 *at);
 bool source_comes_first(const struct source *s, u64 event);
 
+/* In no order of those that were under way with it has the call found its names so. */
+bool source_undecided(const struct source *s, u64 event);
+
 /* The call's record has no names from now on. */
 void source_hide_names(struct source *s);
 

@@ -359,7 +359,7 @@ static void write_races(struct finisher *f, const struct races *races, const u64
 
 	for (i = 0; i < races->count; i++) {
 		db_int(db, DB_RACE, number[races->race[i].event]);
-		db_int(db, DB_RACE, number[races->race[i].first]);
+		db_opt(db, DB_RACE, races->race[i].first ? number[races->race[i].first] : 0, 0);
 		db_row(db, DB_RACE);
 	}
 }

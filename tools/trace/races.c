@@ -1315,14 +1315,16 @@ static void find_order(struct finder *f)
  * say something of one name, one of which changes it, it is kept which came first.
  */
 
+static void push_race(struct races *r, u64 event, u64 first)
+{
+	r->race = vec_reserve(r->race, &r->race_room, r->count + 1ull, sizeof(*r->race));
+	r->race[r->count++] = (struct race){ event, first };
+}
+
 static void add_race(struct finder *f, const struct op *op, const struct op *first)
 {
-	struct races *r = f->races;
-
-	if (op == first || !overlap(op, first))
-		return;
-	r->race = vec_reserve(r->race, &r->race_room, r->count + 1ull, sizeof(*r->race));
-	r->race[r->count++] = (struct race){ op->event, first->event };
+	if (op != first && overlap(op, first))
+		push_race(f->races, op->event, first->event);
 }
 
 static void apply(struct finder *f, const struct op *op, u32 number, bool changes)
@@ -1391,6 +1393,8 @@ static void tell_order(struct finder *f)
 			base++;
 		op->taken = true;
 		apply_op(f, op);
+		if (op->forced)
+			push_race(f->races, op->event, 0);
 		if (op != &f->op[base]) {
 			note_ahead(f, &f->op[base], op);
 			continue;

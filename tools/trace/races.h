@@ -19,7 +19,7 @@
 
 struct race {
 	u64 event;
-	u64 first; /* came before it, and overlapped with it */
+	u64 first; /* came before it, and overlapped with it; 0: no order explains its result */
 };
 
 struct races {
