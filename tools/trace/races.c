@@ -940,6 +940,9 @@ static enum found look_for(struct finder *f, const struct op *op, const struct w
 		*entry = directories_entry(d, at, component_of(f, way, i)->hash);
 		*which = i;
 		object = directories_leads_to(d, *entry);
+		/* What no call changes is taken to be there: so the last name is what is told. */
+		if (object == ENTRY_UNKNOWN && i + 1 < count && !component_of(f, way, i)->name)
+			object = directories_object(d, *entry);
 		if (object == ENTRY_ABSENT)
 			return FOUND_MISSING;
 		if (object == ENTRY_UNKNOWN)
