@@ -842,7 +842,7 @@ def hand_made(
     lies = len(layout), at_tree + len(entries) + len(text), len(pieces)
     rest = thread + stream + entries + text + pieces
     tail = HEADER.pack(0, 0, 0, *fields, HEADER.size, b"none", *lies, *calls, 0)[16:] + rest
-    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 8, hashed(tail)) + tail)
+    out.write_bytes(struct.pack("<IIQ", 0x4B4C5744, 9, hashed(tail)) + tail)
     return out
 
 
