@@ -41,7 +41,7 @@ def traced(tmp_path: Path, *command: str | Path, **popen: object) -> tuple[sqlit
 
 
 NAMES = ["append", "same", "socket", "own", "deep", "handle", "root", "mounts", "pivot", "resolve"]
-CASES = [*NAMES, "uring", "refused"]
+CASES = [*NAMES, "newmounts", "uring", "refused"]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -14,6 +14,7 @@
  *   lost	r/way, a link that was there before, leads nowhere from the root r; 77 as above
  *   mounts	names of a process with mounts of its own; 77 if that is not allowed
  *   pivot	names of one whose root is another mount (pivot_root); 77 if that is not allowed
+ *   newmounts	the same, by fsmount, open_tree and move_mount; 77 if that is not allowed
  *   resolve	what openat2 is told of the way that a path takes
  *   refused	calls that fail by what a replay does not have: bad memory, limits, a busy program
  */
@@ -361,6 +362,47 @@ static void pivot(void)
 	make("a/child", O_APPEND, 17);
 }
 
+static void attach(int from, const char *path, const char *to)
+{
+	unsigned int flags = *path ? 0 : MOVE_MOUNT_F_EMPTY_PATH;
+
+	need(!syscall(SYS_move_mount, from, path, AT_FDCWD, to, flags), to);
+}
+
+static void in_new_mounts(void)
+{
+	int fs, tree;
+
+	own_mounts();
+	fs = syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+	need(fs >= 0 && !syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0), "fsopen");
+	attach(syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0), "", "m");
+	make("m/hidden", 0, 10);
+	tree = syscall(SYS_open_tree, AT_FDCWD, "d", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	attach(tree, "", "e");
+	make("e/inside", 0, 11);
+	need(!mkdir("e/sub", 0755) && !rename("e/inside", "e/sub/moved"), "e");
+	attach(AT_FDCWD, "e", "k");
+	make("d/sub/one directory", 0, 12);
+	need(!unlink("k/sub/one directory"), "one directory");
+	make("k/by another name", 0, 12);
+	make("e/plain", 0, 13);
+	need(!umount2("m", MNT_DETACH) && !umount2("k", MNT_DETACH), "umount");
+	make("m/own", 0, 14);
+	make("k/own", 0, 15);
+	exit(0);
+}
+
+static void newmounts(void)
+{
+	need(!mkdir("d", 0755) && !mkdir("e", 0755) && !mkdir("k", 0755), "tree");
+	need(!mkdir("m", 0755), "tree");
+	if (!fork())
+		in_new_mounts();
+	await();
+	make("e/outside", 0, 16);
+}
+
 static int open_way(int dir, const char *path, __u64 flags, __u64 resolve)
 {
 	struct open_how how = { flags, flags & O_CREAT ? 0644 : 0, resolve };
@@ -467,7 +509,7 @@ int main(int argc, char **argv)
 		      { "deep", deep },	    { "handle", handle }, { "uring", uring },
 		      { "root", root },	    { "lost", lost },   { "mounts", mounts },
 		      { "pivot", pivot },   { "resolve", resolve }, { "refused", refused },
-		      { "wait", wait_for_end } };
+		      { "wait", wait_for_end }, { "newmounts", newmounts } };
 	unsigned int i;
 
 	for (i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
