@@ -114,6 +114,18 @@ def test_a_metric_is_asked_of_each_value_of_a_parameter() -> None:
         (DISK + 'profile-option = [["a=1"], "b=2", 3]\n' + WORK, "a.toml:3: profile-option = 3: want a text"),
         (DISK + 'profile-option = [["a=1"], ["a=1"]]\n' + WORK,
          "a.toml:3: profile-option: a list is there twice"),
+        # The last one counted, and the run was named by both.
+        (DISK + 'profile-option = ["rpm=5400", "rpm=7200"]\n' + WORK,
+         "a.toml:3: profile-option: rpm is there twice"),
+        (DISK.replace(HITACHI, SSD) + 'precondition = "random"\nprofile-option = "precondition=x"\n' + WORK,
+         "a.toml:4: profile-option: precondition is there twice"),
+        # Names that do not show, or not as they are.
+        (DISK + WORK + 'name = ""', "a.toml:5: name = '': want letters that show"),
+        (DISK + WORK + 'name = "a "', "a.toml:5: name = 'a ': want letters that show"),
+        (DISK + WORK + 'name = "a\\nb"', "a.toml:5: name = "),
+        (DISK + WORK + 'name = "a\\u202eb"', "a.toml:5: name = "),
+        (DISK + '[[filesystem]]\ntype = "xfs"\nname = "\\t"\n' + WORK, "a.toml:5: name = "),
+        (DISK + '[[workload]]\nkind = "random-read"\nblock = 0', "a.toml:5: block: '0' is no size"),
         (DISK + '[[filesystem]]\ntype = ["ext4", "xfs"]\nmkfs = "-K"\n' + WORK,
          "a.toml:5: mkfs: of several types; write a"),
         (DISK + '[[filesystem]]\ntype = ["ext4", "ext9"]\n' + WORK, "a.toml:4: type = 'ext9': not one of"),

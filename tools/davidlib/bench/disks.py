@@ -152,6 +152,14 @@ def _options(table: Table) -> list[Level]:
     return [Level(" ".join(words) or "profile as it is", words) for words in table.sets("profile-option")]
 
 
+def _need_once(table: Table, words: tuple[str, ...]) -> None:
+    """The last one would count, and the run would be named by both."""
+    names = [word.partition("=")[0].strip() for word in words]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise table.wrong("profile-option", f"profile-option: {twice[0]} is there twice; as a list of "
+                          "lists, [[\"rpm=5400\"], [\"rpm=7200\"]], each is a drive")
+
+
 def is_ssd(text: str) -> bool:
     return "kind=ssd" in profileword.parse(text, "profile").items
 
@@ -178,5 +186,6 @@ def read(table: Table, base: Path) -> Iterator[Disk]:
                "precondition": conditions if is_ssd(text) and conditions else [Level("", ())]}
         for values, factors in points(own):
             words = (*values["profile-option"], *values["precondition"])
+            _need_once(table, words)
             yield Disk(profile, text, size.value, array.value, values["array-state"], words, values["age"],
                        known | factors)

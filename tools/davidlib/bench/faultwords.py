@@ -59,7 +59,7 @@ def _read(table: Table, is_one_of_several: bool) -> Faults:
     if member is not None and (member < 0 or not (text or preset)):
         raise table.wrong("member", f"member = {member}: of an array the member that fails, from 0 on, and "
                           "how it does: faults or preset")
-    name = table.take("name", str, preset or ("faulty" if text else HEALTHY))
+    name = table.label(preset or ("faulty" if text else HEALTHY))
     table.done(KEYS)
     return Faults(name, text, preset, age, member, table.number, {FAULTS: name} if is_one_of_several else {})
 

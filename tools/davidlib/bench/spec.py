@@ -82,7 +82,7 @@ def _types(table: Table) -> list[str]:
 
 def _read_systems(table: Table) -> list[FileSystem]:
     types = _types(table)
-    name, listed = table.take("name", str, ""), isinstance(table.left.get("mount"), list)
+    name, listed = table.label(""), isinstance(table.left.get("mount"), list)
     mounts = table.several("mount", str, [""]) if listed else [table.take("mount", str, "")]
     dimensions = {
         "type": [Level(kind, kind) for kind in types],

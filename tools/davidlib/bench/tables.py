@@ -68,6 +68,13 @@ class Table:
             raise self.wrong(key, f"{key} = {value!r}: want {WANTED[kind]}")
         return value
 
+    def label(self, default: str) -> str:
+        """The name on the page. One that does not show, or not as it is, tells nothing apart there."""
+        name: str = self.take("name", str, default)
+        if name != default and (name != name.strip() or not name or not name.isprintable()):
+            raise self.wrong("name", f"name = {name!r}: want letters that show, and no blank at an end")
+        return name
+
     def choice(self, key: str, known: tuple[str, ...], default: str | None) -> str:
         value = self.take(key, str, default)
         if value not in known:
@@ -119,7 +126,7 @@ class Table:
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return int(value)
         try:
-            return parse_size(value if isinstance(value, str) else "")
+            return parse_size(value if isinstance(value, str) else repr(value))
         except ValueError as error:
             raise self.wrong(key, f"{key}: {error}") from None
 

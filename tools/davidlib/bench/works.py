@@ -109,7 +109,7 @@ def _of_job(table: Table, job: str) -> dict[str, list[Level]]:
 def read(table: Table, base: Path) -> Iterator[Workload]:
     """A workload for each combination of its parameters."""
     kind = table.choice("kind", tuple(KINDS), None)
-    name = table.take("name", str, kind)
+    name = table.label(kind)
     known = KINDS[kind]
     own = {key: _levels(table, key, default, base) for key, default in known.params.items()}
     for key in known.required:
