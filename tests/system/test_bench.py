@@ -1421,7 +1421,29 @@ def test_the_verdict_names_a_run_that_is_not_valid() -> None:
     bad = copy.deepcopy(good) | {"id": "two"}
     bad["result"]["wrong"] = ["no space: 3"]
     assert answer.verdict([good])[0] is True
-    assert answer.verdict([good, bad]) == (False, "1 of 2 runs are not valid. two: no space: 3")
+    bad["run"]["seed"], bad["run"]["variant"] = 2, "xfs"
+    said = "1 of 2 runs are not valid: varmail, xfs. two: no space: 3"
+    assert answer.verdict([good, bad]) == (False, said)
+
+
+def test_the_answers_table_says_which_rows_are_not_to_be_believed() -> None:
+    """It is exported without the sentences around it, as LaTeX for a paper, and nothing marked these rows."""
+    good = json.loads(result_of(1, 1.0)) | {"id": "one"}
+    bad = copy.deepcopy(good) | {"id": "two"}
+    bad["run"]["seed"], bad["run"]["variant"] = 2, "xfs"
+    head, rows = answer.table([good, bad], "operations")
+    assert len(head) == 6 == len(rows[0])
+    for kind in doubts.KINDS:
+        bad["result"]["doubts"] = [{"kind": kind, "share": 1.0, "text": "x"}]
+        head, rows = answer.table([good, bad], "operations")
+        if kind in ("empty_reads", "unsteady", "failed", "unmet_faults"):
+            assert head[6] == "not to be believed"
+            assert {row[1]: row[6] for row in rows} == {"ext4": "-", "xfs": f"{kind}: 1 of 1"}
+        else:
+            assert len(head) == 6 == len(rows[0])
+    bad["result"]["wrong"] = ["no space: 3"]
+    _, rows = answer.table([good, bad, copy.deepcopy(good) | {"id": "three"}], "operations")
+    assert {row[1]: row[6] for row in rows} == {"ext4": "-", "xfs": "not valid: 1 of 1"}
 
 
 def test_the_verdict_says_how_many_requests_the_drives_faults_failed() -> None:

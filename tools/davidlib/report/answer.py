@@ -141,7 +141,29 @@ def table(runs: list[dict[str, Any]], metric: str) -> Table:
             rows.append([what, name, digits(found.mean), between, str(found.count),
                          digits(against.mean) if against else "-"])
     head = ["workload", "variant", known.label, "95 % interval", "seeds", "of its group's best"]
+    unfit = _unfit(runs)
+    if unfit:  # the table is taken elsewhere, without the sentences around it
+        head.append("not to be believed")
+        known_rows = figures.table(runs, metric).items()
+        keys = [(workload, name) for workload, variants in known_rows for name in variants]
+        for key, row in zip(keys, rows, strict=True):
+            row.append(unfit.get(key, "-"))
     return head, rows
+
+
+def _unfit(runs: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
+    """By workload and variant: how many of their runs are not to be believed, and why."""
+    counted: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for one in runs:
+        key = (one["run"]["workload"]["name"], one["run"]["variant"])
+        counted[key] = counted.get(key, 0) + 1
+        kinds = [doubt["kind"] for doubt in one["result"]["doubts"] if doubt["kind"] in doubts.REFUTING]
+        for why in ["not valid"] if one["result"]["wrong"] else kinds:
+            reasons = found.setdefault(key, {})
+            reasons[why] = reasons.get(why, 0) + 1
+    return {key: ", ".join(f"{why}: {count} of {counted[key]}" for why, count in reasons.items())
+            for key, reasons in found.items()}
 
 
 def lonely(runs: list[dict[str, Any]], metric: str) -> str:
@@ -262,4 +284,7 @@ def verdict(runs: list[dict[str, Any]]) -> tuple[bool, str]:
         count = "The one run is" if len(runs) == 1 else f"All {len(runs)} runs are"
         return True, f"{count} valid: requests came when modelled, {_failed(runs)}."
     name, text = wrong[0]
-    return False, f"{len({name for name, _ in wrong})} of {len(runs)} runs are not valid. {name}: {text}"
+    whose = dict.fromkeys(f"{one['run']['workload']['name']}, {one['run']['variant']}" for one in runs
+                          if one["result"]["wrong"])
+    return False, (f"{len({name for name, _ in wrong})} of {len(runs)} runs are not valid: "
+                   f"{'; '.join(whose)}. {name}: {text}")
