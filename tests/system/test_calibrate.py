@@ -384,6 +384,19 @@ def test_a_rate_of_a_few_requests_is_refused(done: int, tmp_path: Path) -> None:
         assert len(fiojobs.load(results)) == 1
 
 
+@pytest.mark.parametrize(("ns", "fits"), [(199_000, True), (219_000, True), (221_000, False)])
+def test_no_more_requests_are_under_way_than_the_job_has(ns: int, fits: bool, tmp_path: Path) -> None:
+    """Rate times latency. Figures of three times the rate were taken for those of the job."""
+    job = fio("randread", "4k", 2, 10_000)
+    job["read"]["clat_ns"] = {"mean": float(ns)}
+    results = str(written(tmp_path / "fio.json", job))
+    if fits:
+        assert fiojobs.load(results)[0].depth == 2
+    else:
+        with pytest.raises(UserError, match="requests under way, and by its options 2: its figures are not"):
+            fiojobs.load(results)
+
+
 def test_what_latencies_leave_out_is_the_programs_time(tmp_path: Path) -> None:
     job = fio("randread", "4k", 2, 10_000)
     job["read"]["clat_ns"] = {"mean": 180_000.0}

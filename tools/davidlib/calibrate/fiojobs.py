@@ -15,6 +15,7 @@ from typing import Any
 from ..util import UserError, say
 
 TOGETHER = 0.95  # of the longest time that a job of numjobs ran, the shortest is at least
+MOST_WAY = 1.1  # times the depth: rate times latency (Little), for rounding and the ends of a run
 FEWEST = 100  # requests of a job: a disk's take half of their mean more or less, so these tell 5 %
 PART_DEPTH, PARTS = 128, 4  # of a job of david-sim bench
 RANDOM = {"randread": 0.0, "randwrite": 1.0, "randrw": 0.5}
@@ -173,6 +174,9 @@ def _pace(job: dict[str, Any], depth: int, rate: float) -> float:
         if of_way.get("iops") and not mean:
             return 0.0  # not told
         waited += float(of_way.get("iops") or 0) * float(mean)
+    if waited > MOST_WAY * depth * 1e6:
+        raise ValueError(f"by its rate and its latencies it had {waited / 1e6:.3g} requests under way, and "
+                         f"by its options {depth}: its figures are not of that job")
     return max(0.0, (depth * 1e6 - waited) / rate)
 
 
