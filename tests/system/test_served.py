@@ -447,3 +447,46 @@ def test_a_load_holds_for_the_last_requests_that_end_too(tmp_path: Path) -> None
     # With room for one more it holds.
     found, _ = blocks(tmp_path, lines, PLAIN, "--bound", str(took[-2][0]))
     assert found["load"]["p99_us"] <= took[-2][0] / 1000 and found["load"]["speed"] >= 1, found["load"]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """As david record writes it, of reads of 4 KiB; without completions nothing is compared."""
+    show = [build.ensure("david-sim"), "profile", "show", TOSHIBA, "--word"]
+    word = subprocess.run(show, capture_output=True, text=True, check=True).stdout.strip()
+    lines = [
+        f"david_queue: dev=1:1 id={n} arrival={n * 10**8} op=0 sector={n * 10**7} sectors=8 flags=2\n"
+        f"david_complete: dev=1:1 id={n} completion={n * 10**8 + 10**7}\n"
+        for n in range(20)
+    ]
+    path = tmp_path / "run.rec"
+    path.write_text(f"# david recording 1\n# size {10**9} sectors\n# profile {word}\n" + "".join(lines))
+    return path
+
+
+def test_a_table_is_whole_or_what_was_there_stays(recording: Path, tmp_path: Path) -> None:
+    """Of a recording, a wrong option removed what OUT had been. Of a block trace, half a table stayed."""
+    out = tmp_path / "out.csv"
+    trace = tmp_path / "log"
+    trace.write_text("".join(f"{n * 1000},h,0,Read,{n << 20},4096,500\n" for n in range(20)))
+    for file, words in ((recording, ()), (trace, ("--loop", "open"))):
+        for wrong in (("--profile", TOSHIBA, "--option", "none=1"), ("--profile", "/nowhere")):
+            out.write_text("kept\n")
+            assert sim(file, *words, *wrong, "-o", out).returncode == 1
+            assert out.read_text() == "kept\n"
+        done = sim(file, *words, "--profile", TOSHIBA, "-o", out)
+        assert done.returncode == 0 and len(out.read_text().splitlines()) == 21, done
+        assert sim(file, *words, "--profile", TOSHIBA, "-o", file).returncode == 1
+        assert len(file.read_text()) > 100
+        full = sim(file, *words, "--profile", TOSHIBA, "-o", "/dev/full")
+        assert full.returncode == 1 and "/dev/full: No space left on device" in full.stderr, full
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "out.csv", "run.rec"]
+
+
+def test_members_of_an_array_are_not_of_the_recorded_disks_size(recording: Path) -> None:
+    """A drive by itself is scaled to it; --size is of both."""
+    words = ("--profile", TOSHIBA, "--array", "0 members=2", "--json")
+    alone, array = json.loads(sim(recording, *words).stdout)["served"]
+    assert alone["sectors"] == 10**9 and array["sectors"] > 2 * 5_860_000_000
+    alone, array = json.loads(sim(recording, *words, "--size", "1T").stdout)["served"]
+    assert alone["sectors"] == 2**31 and 2**32 - 2048 < array["sectors"] <= 2**32

@@ -166,16 +166,5 @@ def write_whole(path: Path, content: str | bytes) -> None:
         new.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-@contextlib.contextmanager
-def gone_if_stopped(path: str | Path | None) -> Iterator[None]:
-    """A program writes PATH, from its beginning on. After Ctrl-C half of it would look like all of it."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if path:
-            Path(path).unlink(missing_ok=True)
-        raise
-
-
 def jobs() -> int:
     return os.cpu_count() or 1

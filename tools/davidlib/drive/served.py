@@ -7,7 +7,7 @@ import functools
 import json
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..quantile import at_rank
 from ..trace import blocks
 from ..trace.account import Account, Taken
 from ..trace.blocks import DISCARD, FLUSH, READ, WRITE, Block
-from ..util import NOT_BELIEVABLE, UserError, gone_if_stopped, say
+from ..util import NOT_BELIEVABLE, UserError, replacing, say
 from . import recording
 from .asking import Asking
 from .files import find
@@ -101,8 +101,9 @@ class Way:
     loop: str
     depth: int | None
     bound: int  # ns
-    size: int | None  # sectors
+    size: int | None  # sectors of each disk, members of arrays too
     out: str | None
+    recorded: int | None = None  # sectors of the disk that was recorded: a drive by itself is of that size
 
 
 def _loops(trace: Trace, way: Way) -> tuple[str, ...]:
@@ -151,7 +152,8 @@ def serve_one(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], 
     line = [str(build.ensure("david-sim")), "blocks", "--profile", str(profile), "--requests", str(requests)]
     line += [f"--{loop}" for loop in loops]
     line += ["--array", array] if array else []
-    line += ["--size", str(way.size)] if way.size else []
+    size = way.size or (None if array else way.recorded)
+    line += ["--size", str(size)] if size else []
     line += ["--bound", str(way.bound)] if "open" in loops and not way.out else []
     line += ["--out", way.out] if way.out else []
     line += [word for option in way.options for word in ("--option", option)]
@@ -159,6 +161,7 @@ def serve_one(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], 
     if done.returncode:
         said = done.stderr.strip() or "david-sim failed"
         name = profile.stem + (f" in '{array}'" if array else "")
+        said = said.replace(way.out, way.out.removesuffix(".new")) if way.out else said
         raise UserError(f"{name}: {said}".replace(str(requests), "requests"))
     found: dict[str, Any] = json.loads(done.stdout)
     if found["load"] is None:
@@ -168,7 +171,7 @@ def serve_one(requests: Path, target: tuple[Path, str], loops: tuple[str, ...], 
 
 def serve(trace: Trace, way: Way) -> dict[str, Any]:
     loops = _loops(trace, way)
-    way.size = way.size or trace.sectors
+    way.recorded = trace.sectors
     with tempfile.TemporaryDirectory() as directory:
         requests = Path(directory) / "requests"
         write(trace, way.depth, requests)
@@ -176,8 +179,11 @@ def serve(trace: Trace, way: Way) -> dict[str, Any]:
         if way.out and (len(targets) > 1 or len(loops) > 1):
             raise UserError("-o is for one drive, and for --loop open or closed")
         asking = Asking()
-        with gone_if_stopped(way.out):
+        if way.out is None:
             served = [serve_one(requests, target, loops, way, asking) for target in targets]
+        else:
+            with replacing(Path(way.out)) as new:
+                served = [serve_one(requests, targets[0], loops, replace(way, out=str(new)), asking)]
     return {"trace": trace.as_json(), "served": served}
 
 

@@ -18,7 +18,7 @@ from ..command import Commands
 from ..quantile import at_rank
 from ..sizes import SECTOR, size_arg, time_arg
 from ..trace import blocks
-from ..util import DAVID, UserError, gone_if_stopped, say
+from ..util import DAVID, UserError, replacing, say
 from . import recording, served
 from .files import find
 
@@ -34,7 +34,7 @@ def _recorded(path: str) -> dict[int, dict[str, int]]:
     found: dict[int, dict[str, int]] = {}
     with Path(path).open(encoding="utf-8", errors="replace") as file:
         for line in file:
-            if line.startswith(("david_queue:", "david_complete:")):
+            if line.lstrip().startswith(("david_queue:", "david_complete:")):  # as david-sim takes them
                 fields = {name: int(value) for name, value in FIELD.findall(line)}
                 found.setdefault(fields.pop("id"), {}).update(fields)
     return found
@@ -65,23 +65,23 @@ def simulate(path: str, profile: str | None, options: list[str], out: str | None
         to = Path(out or Path(directory) / "out.csv")
         drive = find(profile) if profile else word
         line = [str(build.ensure("david-sim")), "replay", "--profile", str(drive)]
-        line += ["--size", str(head.sectors), "--recorded", path, "--out", str(to), "--json"]
+        line += ["--size", str(head.sectors), "--recorded", path, "--json"]
         line += [word for option in options for word in ("--option", option)]
-        with gone_if_stopped(to):
-            done = subprocess.run(line, capture_output=True, text=True)
-        if not done.stdout.startswith("{"):
-            to.unlink(missing_ok=True)
-            raise UserError(f"{path}: {done.stderr.strip() or 'david-sim failed'}")
-        found = json.loads(done.stdout)
-        recorded = _recorded(path)
         before: dict[str, list[int]] = {}
         after: dict[str, list[int]] = {}
-        for number, arrival, completion in _modelled(to):
-            request = recorded[number]
-            op = OPS[request["op"]]
-            after.setdefault(op, []).append(completion - arrival)
-            if "completion" in request:
-                before.setdefault(op, []).append(request["completion"] - request["arrival"])
+        with replacing(to) as new:
+            done = subprocess.run([*line, "--out", str(new)], capture_output=True, text=True)
+            if not done.stdout.startswith("{"):
+                said = done.stderr.strip().replace(str(new), str(to))
+                raise UserError(f"{path}: {said or 'david-sim failed'}")
+            found = json.loads(done.stdout)
+            recorded = _recorded(path)
+            for number, arrival, completion in _modelled(new):
+                request = recorded[number]
+                op = OPS[request["op"]]
+                after.setdefault(op, []).append(completion - arrival)
+                if "completion" in request:
+                    before.setdefault(op, []).append(request["completion"] - request["arrival"])
     found |= {"recorded": _by_op(before), "simulated": _by_op(after)}
     found["same_drive"] = not profile and not options
     return found
@@ -116,6 +116,8 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def sim(args: argparse.Namespace) -> int:
+    if args.out and Path(args.out).exists() and Path(args.out).samefile(args.recording):
+        raise UserError(f"-o {args.out}: that is the file which is to be served; write another name")
     if not _as_recorded(args):
         return _serve(args)
     found = simulate(args.recording, args.profile[0] if args.profile else None, args.option, args.out)
