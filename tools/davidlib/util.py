@@ -69,11 +69,29 @@ INTERRUPTED = 130  # by Ctrl-C
 INNER_WORD = "DAVID_INNER"
 
 
+@contextlib.contextmanager
+def no_ctrl_c() -> Iterator[None]:
+    """This program, begun meanwhile, gets Ctrl-C no sooner than it has said so (tools/david). Python's own
+    beginning calls it a fatal error."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def inner(*words: str | Path, quiet: bool = False) -> int:
     """The status of a command of this program. If it is QUIET, only its errors are seen."""
-    return subprocess.run([sys.executable, TOOLS / "david", *words], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL if quiet else None,
-                          env=os.environ | {INNER_WORD: "1"}, check=False).returncode
+    with no_ctrl_c():
+        begun = subprocess.Popen([sys.executable, TOOLS / "david", *words], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL if quiet else None,
+                                 env=os.environ | {INNER_WORD: "1"})
+    with begun:
+        try:
+            return begun.wait()
+        except BaseException:
+            begun.kill()
+            raise
 
 
 class Ended(KeyboardInterrupt):

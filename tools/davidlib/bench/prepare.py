@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 from ..lab import needs
-from ..util import CACHE, TREE, UserError, inner
+from ..util import CACHE, TREE, UserError, inner, no_ctrl_c
 
 LIST = TREE / "tools" / "setup-bench.txt"
 VENV = CACHE / f"venv-bench-{hashlib.sha256(LIST.read_bytes()).hexdigest()[:10]}"
@@ -30,7 +30,8 @@ def become() -> None:
         raise UserError("sweeps and reports need Dask, Altair and vl-convert; setting them up failed, see "
                         "above")
     python = VENV / "bin" / "python3"
-    os.execve(python, [str(python), *sys.argv], os.environ | {INSIDE: str(VENV)})
+    with no_ctrl_c():
+        os.execve(python, [str(python), *sys.argv], os.environ | {INSIDE: str(VENV)})
 
 
 def lab(kind: str, kernel: str) -> None:
