@@ -8,13 +8,9 @@ import argparse
 import sys
 import traceback
 
+from helpers.cutlives import numbers
 from helpers.guest import Failed, say
 from helpers.poolsystems import cut_systems
-
-
-def numbers(text: str) -> range:
-    first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1)
 
 
 def main() -> int:

@@ -7,15 +7,11 @@ from __future__ import annotations
 import argparse
 import sys
 
+from helpers.cutlives import numbers
 from helpers.guest import Failed, say
 from helpers.zonecuts import SHAPES, cut_life
 
 SYNCS = 20
-
-
-def numbers(text: str) -> range:
-    first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1)
 
 
 def main() -> int:

@@ -156,8 +156,14 @@ class Files:
         return ""
 
 
+def numbers(text: str) -> range:
+    """The seeds of "17", or of "17-19": for argparse."""
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
 def marked(found: list[writelog.Entry], name: str) -> int:
     """The last number that the life of that name has marked; -1: none."""
     texts = [entry.data.decode() for entry in found if entry.flags & writelog.MARK]
-    numbers = [text.removeprefix(name) for text in texts if text.startswith(name)]
-    return max((int(text) for text in numbers if text.isdigit()), default=-1)
+    told = [text.removeprefix(name) for text in texts if text.startswith(name)]
+    return max((int(text) for text in told if text.isdigit()), default=-1)
