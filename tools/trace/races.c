@@ -728,15 +728,26 @@ static u32 directory_of(struct finder *f, const struct way *way, bool forced)
 	return at;
 }
 
-/* The entry of the last name; false: there is no way to it. */
+/* The entry of the last name, in the directory that it stands in. */
+static u32 last_entry(struct finder *f, const struct way *way, u32 dir)
+{
+	return directories_entry(&f->dirs, dir, component_of(f, way, count_of(f, way) - 1)->hash);
+}
+
+/* The same; false: there is no way to it. */
 static bool entry_of(struct finder *f, const struct way *way, bool forced, u32 *entry)
 {
 	u32 dir = directory_of(f, way, forced);
 
 	if (dir)
-		*entry = directories_entry(&f->dirs, dir,
-					   component_of(f, way, count_of(f, way) - 1)->hash);
+		*entry = last_entry(f, way, dir);
 	return dir;
+}
+
+/* The name that a call makes, or would have made. */
+static const struct way *way_made(const struct op *op)
+{
+	return op->way2.path ? &op->way2 : &op->way;
 }
 
 static bool has_last(const struct finder *f, const struct way *way)
@@ -815,7 +826,7 @@ static bool makes(struct finder *f, struct op *op, const struct way *way, u32 ob
 		return forced;
 	if (d->object[dir].dead && !forced)
 		return is_wrong_way(f, way);
-	entry = directories_entry(d, dir, component_of(f, way, count_of(f, way) - 1)->hash);
+	entry = last_entry(f, way, dir);
 	if (directories_leads_to(d, entry) > ENTRY_ABSENT && !forced)
 		return is_wrong_last(f, way);
 	if (!object) {
@@ -856,17 +867,21 @@ static bool does_link(struct finder *f, struct op *op, bool forced)
 	return makes(f, op, &op->way2, object, forced);
 }
 
+static bool is_wrong_inside(struct finder *f, const struct op *op)
+{
+	u32 i;
+
+	for (i = 0; i < op->extras; i++)
+		is_wrong_name(f, f->extra[op->extra + i].name + 1);
+	return false;
+}
+
 /* Nothing that a call has made or found is in it. */
 static bool has_nothing(struct finder *f, const struct op *op, u32 object)
 {
 	bool unknown;
-	u32 i;
 
-	if (!directories_has_names(&f->dirs, object, &unknown))
-		return true;
-	for (i = 0; i < op->extras; i++)
-		is_wrong_name(f, f->extra[op->extra + i].name + 1);
-	return false;
+	return !directories_has_names(&f->dirs, object, &unknown) || is_wrong_inside(f, op);
 }
 
 static bool does_remove(struct finder *f, struct op *op, bool forced)
@@ -904,8 +919,7 @@ static bool does_rename(struct finder *f, struct op *op, bool forced)
 		return false;
 	if (d->object[dir].dead && !forced)
 		return is_wrong_way(f, &op->way2);
-	entry2 = directories_entry(d, dir,
-				   component_of(f, &op->way2, count_of(f, &op->way2) - 1)->hash);
+	entry2 = last_entry(f, &op->way2, dir);
 	former = directories_leads_to(d, entry2);
 	if (former > ENTRY_ABSENT && op->kind == OP_RENAME) {
 		if (former == object) /* two names of one file: nothing happens */
@@ -988,7 +1002,7 @@ static bool is_absent(struct finder *f, struct op *op, bool forced)
 
 static bool has_no_way(struct finder *f, struct op *op)
 {
-	const struct way *way = op->way2.path ? &op->way2 : &op->way;
+	const struct way *way = way_made(op);
 
 	return !has_last(f, way) || lacks(f, op, way, count_of(f, way) - 1);
 }
@@ -1044,9 +1058,9 @@ static bool keeps(struct finder *f, const struct op *op, u32 object)
 
 static bool is_full(struct finder *f, struct op *op, bool forced)
 {
-	const struct way *way = op->way2.path ? &op->way2 : &op->way;
+	const struct way *way = way_made(op);
 	struct directories *d = &f->dirs;
-	u32 object, entry, i;
+	u32 object, entry;
 	bool unknown;
 
 	if (!has_last(f, way))
@@ -1062,14 +1076,13 @@ static bool is_full(struct finder *f, struct op *op, bool forced)
 	/* Others may have been there, of which no call has said anything. */
 	if (!op->extras && (unknown || d->object[object].initial))
 		return true;
-	for (i = 0; i < op->extras; i++)
-		is_wrong_name(f, f->extra[op->extra + i].name + 1);
+	is_wrong_inside(f, op);
 	return is_wrong_last(f, way);
 }
 
 static bool is_there(struct finder *f, struct op *op, bool forced)
 {
-	const struct way *way = op->way2.path ? &op->way2 : &op->way;
+	const struct way *way = way_made(op);
 	struct directories *d = &f->dirs;
 	u32 object, entry;
 
@@ -1130,7 +1143,7 @@ static bool does(struct finder *f, struct op *op, bool forced)
 	case OP_CREATE:
 		return does_create(f, op, forced);
 	case OP_MAKE:
-		return makes(f, op, op->way2.path ? &op->way2 : &op->way, 0, forced);
+		return makes(f, op, way_made(op), 0, forced);
 	case OP_LINK:
 		return does_link(f, op, forced);
 	case OP_UNLINK:
