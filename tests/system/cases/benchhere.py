@@ -30,10 +30,13 @@ def described(text: str) -> dict[str, Any]:
     return only.described
 
 
-def nothing_is_left() -> bool:
+def nothing_is_in_use() -> bool:
     loops = run("losetup", "--noheadings", "--output", "BACK-FILE")
-    return not dm.exists(testbed.NAME) and localhost.SCRATCH not in loops and \
-        not list(Path(localhost.SCRATCH).glob("dm-david-bench-*"))
+    return not dm.exists(testbed.NAME) and localhost.SCRATCH not in loops
+
+
+def nothing_is_left() -> bool:
+    return nothing_is_in_use() and not list(Path(localhost.SCRATCH).glob("dm-david-bench-*"))
 
 
 def numbers(value: Any, path: str) -> Iterator[tuple[str, float]]:
@@ -107,8 +110,24 @@ def a_bench_on_this_machine_that_is_killed_leaves_no_disk() -> None:
     wait_until(lambda: dm.exists(testbed.NAME), "the disk", 600)
     worker.send_signal(signal.SIGKILL)
     worker.wait()
-    wait_until(lambda: not dm.exists(testbed.NAME), "no disk", 600)
+    wait_until(nothing_is_in_use, "no disk and no loop device", 600)
     for left in Path(localhost.SCRATCH).glob("dm-david-bench-*"):
         # The worker that made it was killed.
         run("rm", "-r", str(left))
     wait_until(nothing_is_left, "nothing left", 600)
+
+
+@case
+def the_loop_device_of_a_file_that_was_taken_away_is_found() -> None:
+    """Who removes a killed worker's directory may be faster than its clean-up."""
+    path = f"{localhost.SCRATCH}/taken away"
+    Path(path).write_bytes(bytes(1 << 20))
+    assert not testbed.loops_of(path)
+    loop = run("losetup", "--find", "--show", path).strip()
+    try:
+        assert testbed.loops_of(path) == [loop]
+        os.unlink(path)
+        assert testbed.loops_of(path) == [loop]
+    finally:
+        run("losetup", "--detach", loop)
+    assert not testbed.loops_of(path)

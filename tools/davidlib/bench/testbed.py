@@ -368,14 +368,22 @@ def outcome(seen: doubts.Seen, rows: list[Row]) -> dict[str, Any]:
     }
 
 
+def loops_of(path: str) -> list[str]:
+    """The loop devices on a file, also where its name was taken away meanwhile: losetup finds none then."""
+    words = ("losetup", "--noheadings", "--output", "NAME")
+    found = call(*words, "--associated", path).split()
+    gone = json.loads(call("losetup", "--json", "--output", "NAME,BACK-FILE") or "{}")
+    return found + [loop["name"] for loop in gone.get("loopdevices", [])
+                    if loop["back-file"] == f"{path} (deleted)"]
+
+
 def clean_up() -> None:
     """Take away what is there: all of it, or what a failed phase left."""
     if os.path.ismount(MOUNT):
         call("umount", MOUNT)
     target.remove()
     places.remove()
-    loops = call("losetup", "--noheadings", "--output", "NAME", "--associated", BACKING).split()
-    for loop in loops:
+    for loop in loops_of(BACKING):
         call("losetup", "--detach", loop)
     for path in (BACKING, PROFILE):
         Path(path).unlink(missing_ok=True)

@@ -33,8 +33,7 @@ CONTENT = [("content", "compressible:20")]
 def _store() -> dict[int, str]:
     """fill or stored, by block: the disk is taken away for that, and made again."""
     table = testbed.call("dmsetup", "table", testbed.NAME).strip()
-    words = ("losetup", "--noheadings", "--output", "NAME", "--associated", testbed.BACKING)
-    loop = testbed.call(*words).split()[0]
+    [loop] = testbed.loops_of(testbed.BACKING)
     testbed.call("dmsetup", "remove", testbed.NAME)
     found: dict[int, str] = {}
     for line in testbed.call(str(build.ensure("david-store")), "dump", loop).splitlines():
