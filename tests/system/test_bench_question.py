@@ -54,6 +54,63 @@ processes = [1, 4]
     assert all("precondition" not in one["factors"] for one in found if one["profile"] == HITACHI)
 
 
+SET = f"""seeds = [1, 2, 3]
+[[disk]]
+name = "disk"
+profile = "{HITACHI}"
+age = ["none", "small"]
+[[disk]]
+profile = "{SSD}"
+age = ["none", "small"]
+[[disk]]
+name = "RAID-6"
+profile = "{HITACHI}"
+array = "6 members=12"
+age = ["none", "small"]
+backing = "2G"
+[[filesystem]]
+type = ["ext4", "xfs", "btrfs"]
+[[workload]]
+kind = "varmail"
+"""
+
+
+def test_several_tables_of_disks_are_a_dimension_without_their_product() -> None:
+    """An SSD and an array of disks, and no array of SSDs."""
+    found = described(SET)
+    assert len(found) == 3 * 3 * 2 * 3
+    assert {(one["factors"]["disk"], one["profile"], "array" in one, one["backing"] >> 20) for one in found} \
+        == {("disk", HITACHI, False, 512), (SSD, SSD, False, 512), ("RAID-6", HITACHI, True, 2048)}
+    assert {tuple(one["factors"]) for one in found} == {("file system", "disk", "age")}
+    assert found[-1]["variant"] == "btrfs, RAID-6, aged by small"
+    # One table alone is none, in either way of writing it.
+    for head in ("[disk]", "[[disk]]"):
+        [one] = described(f'{head}\nname = "it"\nprofile = "{SSD}"\n{WORK}')
+        assert one["factors"] == {}
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('name = "RAID-6"', 'name = "disk"', "a.toml:10: .*two are called 'disk'"),
+    ('backing = "2G"', 'baking = "2G"', "a.toml:14: baking: unknown here; did you mean backing"),
+    ('backing = "2G"', 'classify = "data"', "a.toml:14: classify = 'data': not with an array"),
+    ('backing = "2G"', 'option = "store=memory"', "a.toml:14: option = 'store=memory': not with an array"),
+    ('"ext4"', '"f2fs"', "a.toml:5: age: of .*, and not of f2fs"),
+    ('[[disk]]\nprofile', '[disk]\nprofile', "a.toml:6: not TOML"),
+])
+def test_a_mistake_in_one_of_several_disks_is_named_by_its_line(old: str, new: str, says: str) -> None:
+    with pytest.raises(spec.SpecError, match=says):
+        parse(SET.replace(old, new))
+
+
+def test_files_of_one_name_are_refused_across_disks(tmp_path: Path) -> None:
+    for number, name in enumerate("ab"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "own.profile").write_text(f"capacity = {number + 1} GiB\n")
+    text = "".join(f'[[disk]]\nname = "{name}"\nprofile = "{name}/own.profile"\n' for name in "ab") + WORK
+    with pytest.raises(spec.SpecError, match="a.toml:6: profile: two of them are called own"):
+        spec.parse(text, "a.toml", tmp_path)
+
+
 def test_what_all_runs_share_is_no_factor() -> None:
     [one] = described(DISK + 'size = ["1T"]\n[[filesystem]]\ntype = ["xfs"]\nmount = ["noatime"]\n' + WORK +
                       "files = [7]\n")

@@ -14,10 +14,11 @@ from typing import Any
 
 Factors = dict[str, str]
 SYSTEM = "file system"
+DISK = "disk"
 FAULTS = "faults"
 KERNEL = "kernel"
 # Their values say by themselves what they are of.
-EVIDENT = (SYSTEM, "mkfs", "mount", "drive", "size", "array", "array-state", "profile-option",
+EVIDENT = (SYSTEM, "mkfs", "mount", DISK, "drive", "size", "array", "array-state", "profile-option",
            "age", FAULTS)
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""[disk] of a question: the fake disks that its runs are on, one for each combination of what it lists."""
+"""[disk] of a question, or each [[disk]]: the fake disks that its runs are on, one for each combination of
+what it lists.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,10 @@ from ..nearest import did_you_mean
 from ..util import UserError
 from . import arraywords
 from .arraywords import Array, State
-from .dimensions import Factors, Level, double, points
-from .tables import Table
+from .dimensions import DISK, Factors, Level, double, points
+from .tables import SpecError, Table
 
-KEYS = ("profile", "size", "backing", "classify", "profile-option", "option", "array", "array-state",
+KEYS = ("name", "profile", "size", "backing", "classify", "profile-option", "option", "array", "array-state",
         "precondition", "age")
 CLASSIFY = ("auto", "implicit", "explicit", "keep", "data")
 PRECONDITIONS = ("fresh", "sequential", "random")
@@ -39,6 +41,10 @@ class Disk:
     state: State | None = None  # of the array; None: healthy
     profile_options: tuple[str, ...] = ()
     age: dict[str, Any] | None = None  # a recipe, but for NOT_AGED_BY
+    backing: int = 512 << 20
+    classify: str = "auto"
+    options: tuple[str, ...] = ()
+    number: int = 0  # of its table, from 0 on
     factors: Factors = field(default_factory=dict)
 
 
@@ -64,13 +70,17 @@ def _profile(table: Table, name: str, base: Path) -> str:
     return str(path.resolve())
 
 
+def _namesakes(table: Table, name: str) -> SpecError:
+    return table.wrong("profile", f"profile: two of them are called {name}, and a page could not tell them "
+                       "apart; copy one to a file of another name")
+
+
 def _profiles(table: Table, base: Path) -> list[str]:
     found = [_profile(table, name, base) for name in table.several("profile", str, [])]
     names = list(map(short_name, found))
     for name in names:
         if names.count(name) > 1:
-            raise table.wrong("profile", f"profile: two of them are called {name}, and a page could not tell "
-                              "them apart; copy one to a file of another name")
+            raise _namesakes(table, name)
     if not found:
         raise table.wrong("profile", f"[disk] has no profile; there are {', '.join(files.names())}")
     return found
@@ -168,15 +178,20 @@ def _text(profile: str) -> str:
     return (Path(profile) if "/" in profile else files.path_of(profile)).read_text()
 
 
-def read(table: Table, base: Path) -> Iterator[Disk]:
-    """All of them. What an SSD has had before is no dimension of a disk that rotates, nor a state of a single
-    disk."""
+def _of_table(table: Table, base: Path) -> tuple[str, list[Disk]]:
+    """Its name, and all of its disks. What an SSD has had before is no dimension of a disk that rotates, nor
+    a state of a single disk."""
+    name = table.label("")
     profiles, conditions = _profiles(table, base), _preconditions(table)
     sizes, arrays = _sizes(table), _arrays(table)
     states, options, ages = _states(table, arrays), _options(table), _ages(table, base)
+    backing, classify = table.size("backing", Disk.backing), table.choice("classify", CLASSIFY, Disk.classify)
+    more = tuple(table.several("option", str, []))
+    table.done(KEYS)
     texts = {profile: _text(profile) for profile in profiles}
     if conditions and not any(map(is_ssd, texts.values())):
         raise table.wrong("precondition", "precondition: only an SSD has one, and there is none")
+    found = []
     for (profile, text), size, array in itertools.product(texts.items(), sizes, arrays):
         shared = [("drive", short_name(profile), len(profiles)), ("size", size.word, len(sizes)),
                   ("array", array.word, len(arrays))]
@@ -187,5 +202,23 @@ def read(table: Table, base: Path) -> Iterator[Disk]:
         for values, factors in points(own):
             words = (*values["profile-option"], *values["precondition"])
             _need_once(table, words)
-            yield Disk(profile, text, size.value, array.value, values["array-state"], words, values["age"],
-                       known | factors)
+            found.append(Disk(profile, text, size.value, array.value, values["array-state"], words,
+                              values["age"], backing, classify, more, table.number, known | factors))
+    plain = [*map(short_name, profiles), *(level.word for level in arrays if level.value)]
+    return name or ", ".join(plain), found
+
+
+def read(found: list[Table], base: Path) -> Iterator[Disk]:
+    """The disks of all tables. Of several, the name of its table is what tells a disk apart."""
+    first: dict[str, int] = {}
+    texts: dict[str, str] = {}
+    for table in found:
+        name, disks = _of_table(table, base)
+        for disk in disks:
+            if texts.setdefault(short_name(disk.profile), disk.text) != disk.text:
+                raise _namesakes(table, short_name(disk.profile))
+        if first.setdefault(name, table.number) != table.number:
+            raise table.wrong("name", f"[[disk]]: two are called '{name}', and a page could not tell them "
+                              "apart; give one another name")
+        for disk in disks:
+            yield replace(disk, factors={DISK: name} | disk.factors) if len(found) > 1 else disk

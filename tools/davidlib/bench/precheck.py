@@ -64,7 +64,7 @@ def _profiles(spec: Spec) -> None:
             done = _run(sim, "profile", "show", name, "--word", *size, *options)
             said = done.stderr.strip().replace(f"{name}: ", "").replace(name, disk.profile)
         if done.returncode:
-            raise spec.source.wrong("disk", 0, "profile-option",
+            raise spec.source.wrong("disk", disk.number, "profile-option",
                                     f"profile-option: {short_name(disk.profile)}: {said}")
 
 
@@ -126,11 +126,11 @@ def _systems(spec: Spec) -> None:
                 raise spec.source.wrong("filesystem", system.number, "mkfs", f"mkfs: {why}")
 
 
-def _parity(spec: Spec, array: Array) -> str:
+def _parity(array: Array, backing: int) -> str:
     """How much data there is room for, where all of it is kept."""
-    room = format_size(spec.backing * array.data_members() / array.members)
+    room = format_size(backing * array.data_members() / array.members)
     return (f"{array.word} keeps all that is written, and parity: the backing of "
-            f"{format_size(spec.backing)}, which its members share, has room for about {room} of data")
+            f"{format_size(backing)}, which its members share, has room for about {room} of data")
 
 
 def _mkfs_stores(spec: Spec) -> Iterator[str]:
@@ -140,20 +140,20 @@ def _mkfs_stores(spec: Spec) -> Iterator[str]:
         for system in spec.file_systems if disk.array else ():
             if system.type in plan.FORMULAS and size <= plan.LARGEST.get(system.type, size):
                 least = plan.backing(plan.needs(system.type, size).made)
-                if least > spec.backing:
+                if least > disk.backing:
                     yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores "
                            f"{format_size(least)} of {format_both(size)}, and backing is "
-                           f"{format_size(spec.backing)}: write a larger one, and a larger memory")
+                           f"{format_size(disk.backing)}: write a larger one, and a larger memory")
 
 
 def memory(spec: Spec, workers: int) -> list[str]:
     """What arrays take, before anything starts."""
-    arrays = list(dict.fromkeys(disk.array for disk in spec.disks if disk.array))
+    arrays = list(dict.fromkeys((disk.array, disk.backing) for disk in spec.disks if disk.array))
     if not arrays:
         return []
     whole = parse_size(spec.memory) * workers
     found = [f"of memory, each lab has {spec.memory}, and {workers} at a time {format_size(whole)}"]
-    found += [_parity(spec, array) for array in arrays if array.level in md.WITH_PARITY]
+    found += [_parity(array, backing) for array, backing in arrays if array.level in md.WITH_PARITY]
     return found + list(dict.fromkeys(_mkfs_stores(spec)))
 
 

@@ -59,11 +59,8 @@ class Spec:
     where: str = "virtual"
     metric: str = "operations"
     compare: str = ""  # the dimension that the answer is about
-    backing: int = 512 << 20
     memory: str = "1G"
     timeout: int = 600
-    classify: str = "auto"
-    options: list[str] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
     # Of one whose runs are done, and which could not be asked now. Why; then disks and so on are not known.
     refused: str = ""  # by today's rules
@@ -145,23 +142,24 @@ def _raw_ones(source: Source, spec: Spec) -> None:
 
 
 def _aged_ones(source: Source, spec: Spec) -> None:
-    if any(disk.age for disk in spec.disks):
-        for fs in spec.file_systems:
+    for disk in spec.disks:
+        for fs in spec.file_systems if disk.age else ():
             if fs.type not in recipe.SYSTEMS:
-                raise source.wrong("disk", 0, "age", f"age: of {', '.join(recipe.SYSTEMS)}, and not of "
-                                   f"{fs.type}; leave one of the two out")
+                raise source.wrong("disk", disk.number, "age", f"age: of {', '.join(recipe.SYSTEMS)}, and "
+                                   f"not of {fs.type}; leave one of the two out")
 
 
 def _arrays(source: Source, spec: Spec) -> None:
-    if not any(disk.array for disk in spec.disks):
-        return
-    for option in spec.options:
-        if option in UNPOOLED:
-            raise source.wrong("disk", 0, "option", f"option = '{option}': not with an array, whose members "
-                               "share a pool; leave it out")
-    if spec.classify == "data":
-        raise source.wrong("disk", 0, "classify",
-                           "classify = 'data': not with an array, whose superblocks are kept")
+    for disk in spec.disks:
+        if not disk.array:
+            continue
+        for option in disk.options:
+            if option in UNPOOLED:
+                raise source.wrong("disk", disk.number, "option", f"option = '{option}': not with an array, "
+                                   "whose members share a pool; leave it out")
+        if disk.classify == "data":
+            raise source.wrong("disk", disk.number, "classify",
+                               "classify = 'data': not with an array, whose superblocks are kept")
 
 
 def _failing_ones(source: Source, spec: Spec) -> None:
@@ -212,10 +210,9 @@ def parse(text: str, path: str, base: Path) -> Spec:
         found = re.search(r"\(at (?:line (\d+)|end of document)", str(error))
         line = found[1] if found and found[1] else str(text.count("\n") + 1)
         raise SpecError(f"{path}:{line}: not TOML: {str(error).partition(' (at')[0]}") from None
-    disk_values = values.pop("disk", {})
-    if not isinstance(disk_values, dict):
-        raise source.wrong("", 0, "disk", "disk: write [disk] above its keys")
-    disk = Table(source, "disk", disk_values)
+    if isinstance(values.get("disk", {}), dict):  # [disk], of which there is one
+        values["disk"] = [values.get("disk", {})]
+    found_disks = tables(source, values, "disk", [])
     systems = tables(source, values, "filesystem", [{"type": "ext4"}])
     workloads = tables(source, values, "workload", [])
     faults = tables(source, values, "faults", [{}])
@@ -224,7 +221,7 @@ def parse(text: str, path: str, base: Path) -> Spec:
     spec = Spec(
         source=source,
         question=top.take("question", str, ""),
-        disks=list(disks.read(disk, base)),
+        disks=list(disks.read(found_disks, base)),
         file_systems=_file_systems(systems),
         workloads=[one for table in workloads for one in works.read(table, base)],
         seeds=_seeds(top),
@@ -233,16 +230,12 @@ def parse(text: str, path: str, base: Path) -> Spec:
         where=where,
         metric=top.choice("metric", tuple(METRICS), "operations"),
         compare=top.take("compare", str, ""),
-        backing=disk.size("backing", 512 << 20),
         memory=top.take("memory", str, "1G"),
         timeout=top.take("timeout", int, 600),
-        classify=disk.choice("classify", disks.CLASSIFY, "auto"),
-        options=disk.several("option", str, []),
     )
     spec.goals = goals.read(top)
     goals.check(top, spec.goals, spec.workloads, spec.seeds[0])
     top.done(TOP)
-    disk.done(disks.KEYS)
     if not re.fullmatch(r"[1-9]\d*[MG]", spec.memory):
         raise top.wrong("memory", f"memory = {spec.memory!r}: want a number with M or G, such as 2G")
     if spec.timeout < 1:

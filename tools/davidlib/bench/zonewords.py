@@ -89,7 +89,7 @@ def check(spec: Any) -> None:
     name = short_name(zoned[0][0].profile)
     for disk, word in zoned:
         if found := _disk_mistake(disk, word):
-            raise spec.source.wrong("disk", 0, *found)
+            raise spec.source.wrong("disk", disk.number, *found)
         for system in spec.file_systems:
             if why := _system_mistake(system.type, word.number("conventional_zones")):
                 drive = short_name(disk.profile)
