@@ -16,6 +16,8 @@ import pytest
 
 from davidlib import build, losses
 from davidlib.bench import loop, prepare
+from davidlib.drive import profileword
+from davidlib.drive.files import ProfileError
 from davidlib.nearest import nearest
 from davidlib.report import cli as report
 from davidlib.replay import cli as replay
@@ -79,6 +81,49 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
     status_of(david, words, monkeypatch)
     found = capsys.readouterr().err
     assert said in found and found.count("\n") == 1
+
+
+DRIVE = "samsung-pm883"
+TWICE = ("--option", "ncq_depth=1", "--option", "size=4", "--option", "ncq_depth=2")
+
+
+@pytest.mark.parametrize("words", [
+    ("create", "big", "--backing", "/dev/ram0", "--option", "seed=1", "-o", "seed=2"),
+    ("create", "big", "--backing", "/dev/ram0", *(word.replace("--", "--profile-") for word in TWICE)),
+    ("array", "create", "a", "--level", "1", *(word.replace("--", "--profile-") for word in TWICE)),
+    ("profile", "show", DRIVE, *TWICE),
+    ("profile", "bench", DRIVE, *TWICE),
+    ("sim", "a.csv", "--profile", DRIVE, *TWICE),
+    ("choose", "--iops", "5", "--p99", "1s", "--capacity", "1G", *TWICE),
+    ("calibrate", "--from", "a.json", "--profile", DRIVE, *TWICE),
+])
+def test_an_option_that_is_there_twice_is_refused(
+        words: tuple[str, ...], david: types.ModuleType, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """The last one counted, and the others were forgotten."""
+    assert status_of(david, words, monkeypatch) == 1
+    found = capsys.readouterr().err
+    assert re.search(r"(ncq_depth|seed) is there twice", found) and found.count("\n") == 1, found
+
+
+@pytest.mark.parametrize("words", [
+    ("bench", "--job", "random count=10"), ("profile", "show", "--word"), ("physics", "--jobs", "1"),
+])
+def test_a_simulator_s_option_that_is_there_twice_is_refused(words: tuple[str, ...]) -> None:
+    """Of one that begins like another it is none. Programs call it so, too (dm_david.simulate)."""
+    line = [str(build.ensure("david-sim")), *words]
+    line += [DRIVE] if words[0] == "profile" else ["--profile", DRIVE]
+
+    def asked(*options: str) -> subprocess.CompletedProcess[str]:
+        more = [word for option in options for word in ("--option", option)]
+        return subprocess.run([*line, *more], capture_output=True, text=True)
+
+    found = asked("ncq_depth=2", "write_cache=on", "ncq_depth=2")
+    assert found.returncode == 1 and found.stderr.count("\n") == 1 and not found.stdout
+    assert "--option ncq_depth=2: that parameter is there twice" in found.stderr
+    assert "twice" not in asked("write_cache=on", "write=x", "ncq_depth=2").stderr
+    with pytest.raises(ProfileError, match="ncq_depth is there twice"):
+        profileword.load(DRIVE, ["ncq_depth=2", "ncq_depth=4"])
 
 
 def test_a_name_that_is_part_of_several_has_them_all_and_a_foreign_one_none() -> None:

@@ -130,6 +130,27 @@ static char *replace_option(char *text, const char *option)
 	return result;
 }
 
+/* The last one would count, and the others be forgotten. Returns 0, or -1 after complaining. */
+static int each_once(const struct option_list *values)
+{
+	unsigned int i, j;
+
+	for (i = 1; i < values->nr; i++) {
+		const char *text = values->texts[i];
+		size_t len = strcspn(text, "= ");
+
+		for (j = 0; j < i; j++) {
+			if (strncmp(text, values->texts[j], len) ||
+			    strcspn(values->texts[j], "= ") != len)
+				continue;
+			complain("--option %s: %s", text,
+				 "that parameter is there twice; leave one out");
+			return -1;
+		}
+	}
+	return 0;
+}
+
 /*
  * Some values go together, such as those of zones. So what is wrong with one may be right with the
  * next; then nothing is said. Returns 0, or -1 after complaining.
@@ -188,5 +209,10 @@ int load_profile(struct profile *profile, const char *name, const struct option_
 	free(text);
 	if (ret)
 		return -1;
-	return values && values->nr ? apply_all(profile, values) : 0;
+	if (!values || !values->nr)
+		return 0;
+	if (!each_once(values))
+		return apply_all(profile, values);
+	profile_free(profile);
+	return -1;
 }

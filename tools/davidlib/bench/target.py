@@ -110,7 +110,7 @@ def make(disk: DiskParameters, told: dict[str, Any] | None, seed: int,
     pool.need(pool.store_tool("create", "--format", disk.backing, POOL))
     members = [
         replace(disk, name=_member_name(number), backing="", pool=disk.backing, format=False,
-                profile_options=[*disk.profile_options, array.phase_option(seed, number)])
+                profile_options=array.with_phase(disk.profile_options, seed, number))
         for number in range(told["members"])
     ]
     made = create_array(ArrayParameters(NAME, told["level"], members, told["chunk"], told["layout"],

@@ -7,7 +7,7 @@ import argparse
 import time
 from pathlib import Path
 
-from ..command import Commands
+from ..command import Commands, OnceEach
 from ..drive import files
 from ..pages import writing
 from ..sizes import SECTOR, format_both, format_time, size_text_arg
@@ -120,7 +120,7 @@ def add_parsers(sub: Commands) -> None:
     parser.add_argument("--profile", metavar="P", help="with --from: a drive of the class, to begin with")
     parser.add_argument("--size", type=size_text_arg, metavar="SIZE",
                         help="with --from: the drive's size, if it is not P's")
-    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
+    parser.add_argument("--option", metavar="NAME=VALUE", action=OnceEach, default=[],
                         help="with --from: replace a value of P before anything is fitted, such as "
                         "precondition=random for an SSD that was not written in order; repeatable")
     parser.add_argument("--beside", metavar="FILE.json", nargs="+", default=[],

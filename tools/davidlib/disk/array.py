@@ -69,9 +69,11 @@ def _check(args: argparse.Namespace) -> None:
         args.content = CONTENT_OF_FAR_COPIES if far else "incompressible"
 
 
-def phase_option(seed: int, number: int) -> str:
-    """Of a member's profile: where its platters start."""
-    return f"phase={random.Random(f'{seed} {number}').randrange(START_NS)}ns"
+def with_phase(options: Sequence[str], seed: int, number: int) -> list[str]:
+    """A member's, of its profile: where its platters start, unless they say so themselves."""
+    if any(option.startswith("phase=") for option in options):
+        return [*options]
+    return [*options, f"phase={random.Random(f'{seed} {number}').randrange(START_NS)}ns"]
 
 
 def _member_of(args: argparse.Namespace, number: int) -> DiskParameters:
@@ -80,7 +82,7 @@ def _member_of(args: argparse.Namespace, number: int) -> DiskParameters:
     one.name = name_arg(f"{args.name}-{number}")
     one.backing = None if args.pool else args.backing[number]
     if args.profile:
-        one.profile_option = [*args.profile_option, phase_option(args.seed, number)]
+        one.profile_option = with_phase(args.profile_option, args.seed, number)
     return of_options(one)
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..command import OnceEach
 from . import stats
 
 MODES = ("timing-accurate", "speedup", "model-only")
@@ -96,7 +97,7 @@ def add_drive_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--profile-option",
-        action="append",
+        action=OnceEach,
         default=[],
         metavar="KEY=VALUE",
         help="change a parameter of the profile, such as write_cache=off; repeatable",
@@ -131,7 +132,7 @@ def add_drive_options(parser: argparse.ArgumentParser) -> None:
         "--option",
         "-o",
         type=option_arg,
-        action="append",
+        action=OnceEach,
         default=[],
         metavar="KEY=VALUE",
         help="seed=N: of the made-up content; block_size=512|1024|2048|4096 (default 4096); "

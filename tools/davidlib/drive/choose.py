@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..command import Commands
+from ..command import Commands, OnceEach
 from ..sizes import SECTOR, format_both, format_size, format_time, size_arg, time_arg
 from ..trace import blocks
 from ..util import (CACHE, DAVID, FAILED, MISSED, NOT_BELIEVABLE, UserError, jobs, say,
@@ -454,7 +454,7 @@ def add_parsers(sub: Commands) -> None:
     parser.add_argument("--most", metavar="N", type=_most_arg, default=MOST,
                         help="members of an array (default %(default)s)")
     parser.add_argument("--degraded", action="store_true", help="it must hold with a member failed, too")
-    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
+    parser.add_argument("--option", metavar="NAME=VALUE", action=OnceEach, default=[],
                         help="replace a value of the profiles; repeatable")
     parser.add_argument("--all", action="store_true", help="also print those that do not fit, and why")
     parser.add_argument("--csv", metavar="FILE", help="write a line for each simulation")

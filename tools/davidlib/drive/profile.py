@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..command import Commands
+from ..command import Commands, OnceEach
 from ..sizes import SECTOR
 from ..util import UserError
 from . import classes, disksim, profile_bench, worth
@@ -156,7 +156,7 @@ def add_parsers(sub: Commands) -> Commands:
     one.set_defaults(func=cmd_list)
     one = commands.add_parser("show", help="all parameters of a profile, those not given in it, too")
     one.add_argument("profile", metavar="P", help="a name in profiles/, or a file")
-    one.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
+    one.add_argument("--option", metavar="NAME=VALUE", action=OnceEach, default=[],
                      help="replace a value; repeatable")
     one.add_argument("--json", action="store_true", help="as JSON, for programs")
     one.set_defaults(func=cmd_show)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..command import Commands
+from ..command import Commands, OnceEach
 from ..pages import writing
 from ..pages.tables import Cell, Marks, Table
 from ..util import UserError, say, write_whole
@@ -384,7 +384,7 @@ def add_parser(commands: Commands) -> None:
     one.add_argument(
         "--option",
         metavar="NAME=VALUE",
-        action="append",
+        action=OnceEach,
         default=[],
         help="replace a value; repeatable",
     )

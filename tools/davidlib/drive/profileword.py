@@ -122,6 +122,9 @@ def load(name: str, options: list[str]) -> Word:
     if disksim.is_one(path):
         raise ProfileError(f"--profile {path}: of DiskSim; first: david profile import {path} -o OUT")
     word = parse(text, str(path))
-    for option in options:
+    for number, option in enumerate(options):
+        key = option.partition("=")[0]
+        if key in [one.partition("=")[0] for one in options[:number]]:
+            raise ProfileError(f"--profile-option {option}: {key} is there twice; leave one out")
         override(word, option)
     return word

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import build
-from ..command import Commands
+from ..command import Commands, OnceEach
 from ..quantile import at_rank
 from ..sizes import SECTOR, size_arg, time_arg
 from ..trace import blocks
@@ -150,7 +150,7 @@ def add_parsers(sub: Commands) -> None:
                         help="another drive, scaled to the recorded disk's size; repeatable")
     parser.add_argument("--array", metavar="WORDS", action="append", default=[],
                         help="also by an array of each drive, such as '6 members=12'; repeatable")
-    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[],
+    parser.add_argument("--option", metavar="NAME=VALUE", action=OnceEach, default=[],
                         help="replace a value of the profile; repeatable")
     parser.add_argument("--format", metavar="NAME", choices=list(blocks.READERS),
                         help="of a block trace; it is recognised, if not given: " + ", ".join(blocks.READERS))
