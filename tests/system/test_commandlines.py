@@ -90,6 +90,16 @@ def test_a_standard_output_that_is_full_is_an_error_and_not_a_cut_answer() -> No
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "No space left on device" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("bench", "--help"), ("list", "--help")])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_help_that_cannot_be_written_is_an_error(words: tuple[str, ...], unbuffered: str) -> None:
+    """argparse minds no full disk, if Python writes at once."""
+    with open("/dev/full", "w") as full:
+        done = david(*words, stdout=full, env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert "No space left on device" in done.stderr
+
+
 @pytest.mark.parametrize(
     "words", [("david-sim", "profile", "options"), ("david-classify", "--help"), ("david-trace", "calls")]
 )
