@@ -384,6 +384,23 @@ def test_bursts_of_a_coarse_clock_choose_no_drive(step: int, tmp_path: Path) -> 
     assert bool(doubts) is (step > 1) and status == (2 if step > 1 else 0), (status, choice)
 
 
+@pytest.mark.parametrize(("count", "status"), [(1, 2), (99, 2), (100, 0)])
+def test_a_trace_of_few_requests_is_no_load(count: int, status: int, tmp_path: Path) -> None:
+    """p99 of one request was the bound that it is held to, and a drive fitted."""
+    dice, trace = random.Random(1), tmp_path / "day.csv"
+    lines = (f"{128166372 * 10**7 + n * 999_983},h,0,Read,{dice.randrange(1 << 18) * 4096},4096,500\n"
+             for n in range(count))
+    trace.write_text("".join(lines))
+    words = ("--format", "msr", "--profile", PLAIN)
+    came, found = chosen("--trace", str(trace), "--p99", "1s", "--level", "none", "--capacity", "20G", *words)
+    assert (came, found["choices"][0]["verdict"] == "fits") == (status, not status), found
+    came, _, error = david("sim", str(trace), "--bound", "1s", *words)
+    assert (came, f"the trace has {count} reads and writes" in error) == (status, bool(status)), error
+    # Without a load there is no verdict on one.
+    came, _, error = david("sim", str(trace), "--loop", "closed", *words)
+    assert came == 0 and "reads and writes" not in error, error
+
+
 def test_grades_and_the_error_are_those_of_the_profile() -> None:
     _, found = chosen(
         "--iops",

@@ -308,6 +308,8 @@ class Drive:
         pages = served.pages_read(trace)
         if pages and run["empty_reads"] > served.EMPTY * pages:
             doubts.append("flash was not asked for pages that had never been written")
+        if short := served.few(trace):
+            doubts.append(short)
         if served.bursts(trace, run):
             doubts.append(f"the clock of {trace.path}, and not the load, decided what came at once")
         brief = found["load"]["speed"] and (run["stays_in_cache"] or run["fresh"] >= served.FRESH or any(

@@ -28,6 +28,7 @@ RANKS = {"p50": 500, "p99": 990, "p999": 999}
 EMPTY = 0.1  # of the pages that are read
 FRESH = 0.1  # of the pages that are written
 CACHED = 0.1  # of the time, with that to empty the caches
+LEAST = 100  # reads and writes: of fewer the 99th percentile is the longest
 
 
 @dataclass
@@ -209,6 +210,9 @@ def doubts(trace: Trace, found: dict[str, Any], depth: int | None) -> int:
     for."""
     lost, worst = missing(trace)
     pages = pages_read(trace)
+    if any("load" in served for served in found["served"]) and (short := few(trace)):
+        say(f"{trace.path}: {short}")
+        worst = max(worst, NOT_BELIEVABLE)
     for served in found["served"]:
         name = served["profile"] + (f" in '{served['array']}'" if served["array"] else "")
         if served["beyond"]:
@@ -239,6 +243,16 @@ def doubts(trace: Trace, found: dict[str, Any], depth: int | None) -> int:
                 "be believed (a longer trace)")
             worst = max(worst, NOT_BELIEVABLE)
     return worst
+
+
+def few(trace: Trace) -> str:
+    """What to say if the trace is too short for a verdict on a load; else ""."""
+    counted = trace.counted()
+    asked = counted[READ] + counted[WRITE]
+    if asked >= LEAST:
+        return ""
+    return (f"the trace has {asked} reads and writes, and a load is told of {LEAST} "
+            "or more, as p99 of fewer is the longest: not to be believed")
 
 
 def bursts(trace: Trace, run: dict[str, Any]) -> str:
