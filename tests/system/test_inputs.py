@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from davidlib import losses
 from davidlib.trace import blocks, formats, importing
+from davidlib.trace.account import DOUBLED
 from davidlib.util import UserError
 from helpers.davidtool import program as david_program
 
@@ -258,15 +260,16 @@ def many(line: str) -> list[str]:
     return [line.format(n) + "\n" for n in range(100, 160)]
 
 
-TIMED = {
-    "strace": many("7 1700000000.{0}000 pread64(3, \"x\", 4096, {0}4096) = 4096"),
-    "msr": many("128166372003{0}629,usr,0,Read,{0}4096,4096,100"),
-    "systor": many("1455592020.{0},0.001,R,3,4096,8192"),
-    "fiu": many("89967391{0}000 4000 imapd 4419968 128 W 6 0 b279a4f90dba384fcfbd39f6654b0028"),
-    "alibaba": many("419,W,8192,4096,157780{0}00000"),
-    "spc": many("0,20941264,8192,W,0.{0}"),
-    "disksim": many("{0}.0000 0 4419968 128 1"),
+LINES = {
+    "strace": "7 1700000000.{0}000 pread64(3, \"x\", 4096, {0}4096) = 4096",
+    "msr": "128166372003{0}629,usr,0,Read,{0}4096,4096,100",
+    "systor": "1455592020.{0},0.001,R,3,4096,8192",
+    "fiu": "89967391{0}000 4000 imapd 4419968 128 W 6 0 b279a4f90dba384fcfbd39f6654b0028",
+    "alibaba": "419,W,8192,4096,157780{0}00000",
+    "spc": "0,20941264,8192,W,0.{0}",
+    "disksim": "{0}.0000 0 4419968 128 1",
 }
+TIMED = {kind: many(line) for kind, line in LINES.items()}
 
 
 @pytest.mark.parametrize("kind", TIMED)
@@ -286,9 +289,55 @@ def test_a_text_that_is_there_twice_is_refused_with_the_line(kind: str, tmp_path
         assert "from line 61 on it is there again" in str(raised.value)
 
 
+# Request number n, of times that are finer than the requests.
+FINE: dict[str, Callable[[int], str]] = {
+    **{kind: (line + "\n").format for kind, line in LINES.items()},
+    "blkparse": lambda n: f"  8,0 3 {n} 0.{n:09} 697 {'CD'[n % 2]} W {(n + 1) // 2 * 8} + 8 [k]\n",
+    "nfsdump": lambda n: (
+        f"1.{n}000 30.0801 31.0320 U C3 8ccad{n} 6 read fh 0100a4 off {n} count 10 con = 1 len = 1\n"
+        f"1.{n}900 31.0320 30.0801 U R3 8ccad{n} 6 read OK ftype 1 mode 1a4 count 10 eof 0\n"),
+    "json": lambda n: f'{{"rvalue": 1, "caller": {{"tid": "0", "pid": "1"}}, "stamp": {{"begin": {n}000000, '
+                      f'"elapsed": 5}}, "call": "pread", "args": ["/d/f", "", 4096, {n}]}}\n',
+    "darshan": lambda n: f" X_POSIX 0 read {n} {n * 4096} 4096 0.0029 0.0032\n",
+}
+HEADING = {"darshan": "# DXT, file_id: 7, file_name: /d/f\n"}
+
+
+@pytest.mark.parametrize("kind", FINE)
+def test_lines_that_are_there_twice_are_refused_or_counted(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, account = tmp_path / "log", tmp_path / "account"
+    lines = [line for n in range(101, 401) for line in FINE[kind](n).splitlines(keepends=True)]
+    head = HEADING.get(kind, "")
+
+    def imported(*these: str) -> tuple[int, str]:
+        (tmp_path / "t.db").unlink(missing_ok=True)
+        source.write_text(head + "".join(these))
+        words = ("trace", "import", kind, str(source), "-o", str(tmp_path / "t.db"), "--json", str(account))
+        status = status_of(words, monkeypatch)
+        return status or 0, capsys.readouterr().err
+
+    assert imported(*lines) == (0, imported(*lines)[1])
+    assert not json.loads(account.read_text())["guessed"]
+    # Two copies, merged by their times.
+    status, said = imported(*(line for line in lines for _ in range(2)))
+    first = 2 + bool(head)
+    assert status == 1 and f"{len(lines)} of " in said
+    assert f"lines that are there twice, with their times: as line {first}, " in said
+    # Two parts of a trace that have one line both.
+    status, said = imported(*lines[:30], lines[29], *lines[30:])
+    [(what, found)] = json.loads(account.read_text())["guessed"].items()
+    assert (what, found["count"], found["line"]) == (DOUBLED, 1, 31 + bool(head))
+    assert f"1 {DOUBLED}: as line {31 + bool(head)}, " in said
+    # One of them at the end of the other.
+    assert imported(*lines, *lines[100:200])[0] == 1
+
+
 @pytest.mark.parametrize(("kind", "line"), [
     ("strace", '7 pread64(3, "x", 4096, 4096) = 4096\n'),  # no times: the same program, twice
     ("tencent", "1538323200,4419968,128,1,1283\n"),  # of one second, all alike
+    ("strace", '7 10:00:01 pread64(3, "x", 4096, 4096) = 4096\n'),  # of strace -t
 ])
 def test_lines_that_are_alike_by_themselves_may_come_again(kind: str, line: str, tmp_path: Path) -> None:
     source = tmp_path / "log"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import enum
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +18,17 @@ EXAMPLE = 100  # letters
 SUMMARY = "lines of the summary"
 KEPT = 200  # lines without a call, for who wants to know what they are
 AGAIN = 20  # lines by which a text's beginning is known again
+BEHIND = 100_000  # lines among which one is looked for that is there twice
+DOUBLED = "lines that are there twice, with their times"
+_TIME = re.compile(r"\d{6}|\d\.\d{3}")  # in a line; what has none, as a heading, may well come again
+
+
+class Clock(enum.Enum):
+    """What times a text's lines have."""
+
+    NONE = enum.auto()
+    COARSE = enum.auto()  # two lines that are alike may be two requests
+    FINE = enum.auto()  # they are one, twice
 
 
 @dataclass
@@ -66,6 +79,8 @@ class Account:
         self._alike = 0  # how many lines so far are those of the beginning
         self._ended = True  # the last line has an end
         self._bad = 0  # the last line that was not understood
+        self._doubled: dict[str, Kind] = {}
+        self._known: dict[int, None] = {}  # the last BEHIND lines that differ
 
     def each(self, lines: Iterable[str]) -> Iterator[str]:
         for line in lines:
@@ -73,6 +88,7 @@ class Account:
             self._current = self.lines, line
             self._ended = line.endswith("\n")
             self._look_for_the_beginning(line)
+            self._look_for_its_like(line)
             yield line
 
     def _look_for_the_beginning(self, line: str) -> None:
@@ -85,22 +101,35 @@ class Account:
             if self._alike == AGAIN:
                 self.again, self._alike = self.lines - AGAIN + 1, 0
 
+    def _look_for_its_like(self, line: str) -> None:
+        key = hash(line.strip())
+        if key in self._known:
+            if _TIME.search(line):
+                self._count(self._doubled, DOUBLED, 1)
+            return
+        self._known[key] = None
+        if len(self._known) > BEHIND:
+            del self._known[next(iter(self._known))]
+
     def is_joined(self, what: str) -> None:
         """Another text begins at the current line: of times of its own, and nothing is made of both."""
         self.joined = self.joined or (self._current[0], what)
 
-    def need_one(self, name: str, timed: bool) -> None:
+    def need_one(self, name: str, clock: Clock) -> None:
         """UserError: there are two texts, or one stands twice, as in a file that was joined of several.
 
-        TIMED: its lines have times. Where they do not differ among themselves, nothing tells one time from
-        the next.
+        Where times do not differ among themselves, nothing tells one from the next.
         """
         if self.joined:
             raise UserError(f"{name}: at line {self.joined[0]} {self.joined[1]}; split the file there and "
                             "take one of the parts")
-        if timed and self.again and len(set(self._first)) > AGAIN // 2:
+        if clock != Clock.NONE and self.again and len(set(self._first)) > AGAIN // 2:
             raise UserError(f"{name}: from line {self.again} on it is there again: {AGAIN} lines with their "
                             "times are those that it begins with; take one of both")
+
+        if clock == Clock.FINE:
+            self.guessed |= self._doubled
+            self.backward |= self._doubled
 
     def go_back_to(self, number: int, line: str) -> None:
         """Who has read ahead counts that line now."""

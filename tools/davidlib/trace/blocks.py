@@ -19,7 +19,7 @@ from ..sizes import format_time
 from ..util import UserError, reason_of, say
 from . import formats, importing
 from . import recognise as recognition
-from .account import Account, Taken
+from .account import Account, Clock, Taken
 from .from_requests import SECTOR, Sink, Transfer, each
 
 READ, WRITE, FLUSH, DISCARD = range(4)
@@ -188,7 +188,8 @@ def load(path: Path, kind: str | None) -> tuple[str, Blocks]:
     if not len(blocks):
         account = "; ".join(blocks.account.as_text(str(path), Taken(0), "requests"))
         raise UserError(f"{account}: no request of {kind} in it")
-    recognition.need_whole(str(path), kind, blocks.account, len(blocks), _attempts(), kind in formats.TIMED)
+    clock = formats.clock_of(kind, ()) if kind in formats.BLOCKS else Clock.NONE
+    recognition.need_whole(str(path), kind, blocks.account, len(blocks), _attempts(), clock)
     return kind, blocks
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import from_blktrace, from_blocks, from_darshan, from_ibench, from_nfs, from_requests, from_strace
+from .account import Clock
 from .from_requests import Calls, Reader
 from .tracefile import TraceFile
 
@@ -56,7 +57,14 @@ FORMATS: dict[str, Format] = {
     "ibench": Format(from_ibench.ibench),
     "nfsdump": Format(from_nfs.nfsdump),
 }
-# Each line has a time of its own, so that no twenty in a row come twice.
-TIMED = frozenset(FORMATS) - {"fio", "strace", "darshan"}
+# Of the others each line has a time of its own, so that no twenty in a row come twice. Tencent's are seconds.
+CLOCKS = {"fio": Clock.NONE, "darshan": Clock.NONE, "tencent": Clock.COARSE}
+
+
+def clock_of(kind: str, head: Iterable[str]) -> Clock:
+    """HEAD: a text's first lines. strace's options say what they have."""
+    return from_strace.clock_of(head) if kind == "strace" else CLOCKS.get(kind, Clock.FINE)
+
+
 CALLS: dict[str, Importer] = {name: one.calls for name, one in FORMATS.items()}
 BLOCKS: dict[str, Reader] = {name: one.blocks for name, one in FORMATS.items() if one.blocks}

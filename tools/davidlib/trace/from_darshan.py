@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .account import DOUBLED
 from .from_requests import MOST, SECOND, Calls, Requests, Transfer, fraction, number
 from .tracefile import TraceFile
 
@@ -41,6 +42,7 @@ class Darshan:
         self.account = requests.trace.account
         self.file = ""
         self.kept: dict[str, dict[str, list[_Request]]] = {}  # by file and module
+        self._lines: set[tuple[str, str]] = set()  # with their files: each has a number of its own there
 
     def take(self, line: str, nr: int) -> None:
         if found := _FILE.match(line):
@@ -56,6 +58,9 @@ class Darshan:
         if (place or 0) + size > MOST or task > SHARED:
             raise ValueError(line)
         began, ended = fraction(start, SECOND), fraction(end, SECOND)
+        if (self.file, line) in self._lines:
+            self.account.is_backward(DOUBLED)
+        self._lines.add((self.file, line))
         request = _Request(began, ended, task, kind == "write", place, size, (nr, line))
         self.kept.setdefault(self.file, {}).setdefault(module, []).append(request)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from . import tracefile
-from .account import NOT_UNDERSTOOD, SUMMARY
+from .account import NOT_UNDERSTOOD, SUMMARY, Clock
 from .constants import number
 from .tracefile import TraceFile
 
@@ -69,7 +69,7 @@ _TIME = re.compile(
     r" *(?:(\d+):(\d\d):(\d\d)(?:\.(\d+))?|(\d+)\.(\d+)|(\d{9,})(?= )|(\d+)(?= +[a-zA-Z_<+\[-]))"
     r"(?: \(\+ +\d+(?:\.\d+)?\))? +"
 )
-_CLOCK = re.compile(r"(?:\[pid +\d+\] +|\d+(?:<[^>]*>)? +)?(?:\d\d:\d\d:\d\d|\d{9,}(?:\.\d+)?) ")
+_CLOCK = re.compile(r"(?:\[pid +\d+\] +|\d+(?:<[^>]*>)? +)?(?:\d\d:\d\d:\d\d|\d{9,})(?:\.\d+)? ")
 _PLACE = re.compile(r"(?:\[(?:[0-9a-fA-F]{8,}|\?+)\] +|\[ *\d+\] +)+")
 _CALL = re.compile(r"([a-zA-Z_]\w*)\(")
 # The second of an execve that makes its thread the process's first one, if nothing was written meanwhile.
@@ -207,9 +207,12 @@ class _Place:
     known: bool = False
 
 
-def has_clock(lines: Iterable[str]) -> bool:
+def clock_of(lines: Iterable[str]) -> Clock:
     """Do they begin with the time of a clock, by -t, -tt or -ttt?"""
-    return any(_CLOCK.match(line) for line in lines)
+    found = next(filter(None, map(_CLOCK.match, lines)), None)
+    if not found:
+        return Clock.NONE
+    return Clock.FINE if "." in found[0] else Clock.COARSE
 
 
 @dataclass

@@ -22,7 +22,6 @@ from ..util import UserError, reason_of
 from . import formats, from_blktrace, program, recognise, tracefile
 from .account import Account, Taken
 from .from_requests import Calls
-from .from_strace import has_clock
 
 # What reading a text raises that is not whole.
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
@@ -103,9 +102,9 @@ def _check(path: Path, kind: str, trace: tracefile.TraceFile, calls: Calls, head
         other = recognise.other_than(kind, attempts(calls), list(enumerate(head, 1)))
         known = f"; it looks like {other[0]}'s" if other else f"; {known}" if known else ""
         raise UserError(f"trace import: there is no call of {kind} in it: {said}{known}")
-    timed = kind in formats.TIMED or (kind == "strace" and has_clock(head))
     taken = trace.calls() - account.made_up
-    recognise.need_whole(f"trace import: {path}", kind, account, taken, attempts(calls), timed)
+    clock = formats.clock_of(kind, head)
+    recognise.need_whole(f"trace import: {path}", kind, account, taken, attempts(calls), clock)
 
 
 def import_trace(kind: str, path: Path, out: Path) -> int:

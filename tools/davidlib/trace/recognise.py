@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..losses import LIMIT
 from ..util import UserError
-from .account import NOT_UNDERSTOOD, Account, Kind
+from .account import NOT_UNDERSTOOD, Account, Clock, Kind
 from .otherforms import first_line, other_tool, rewritten
 
 LINES = 2000  # that are looked at
@@ -143,12 +143,12 @@ def other_than(
 
 
 def need_whole(
-    text: str, kind: str, account: Account, taken: int, attempts: Mapping[str, Attempt], timed: bool
+    text: str, kind: str, account: Account, taken: int, attempts: Mapping[str, Attempt], clock: Clock
 ) -> None:
     """UserError: TEXT, of which so many calls were taken, is not all KIND's, or several, or not whole."""
     if other := other_than(kind, attempts, [*account.kept, *account.behind]):
         raise mixed(text, kind, *other)
-    account.need_one(text, timed)
+    account.need_one(text, clock)
     whole = taken + sum(left.count for left in account.left_out.values())
     for kinds, among in ((account.refused, whole), (account.backward, account.lines)):
         for what, left in kinds.items():
