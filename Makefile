@@ -318,9 +318,9 @@ pool-cuts: setup ## power cuts of a pool that three file systems share, 100 of e
 		python3 tests/system/caserun.py packing.every_flushed_block_survives_a_power_cut_while_it_is_packed
 
 ZONE_SEEDS ?= 200-203
-zone-cuts: setup ## power cuts of btrfs (or ZONE_FS=f2fs) on zones, 50 of each life: ZONE_SEEDS=200-203, a life each
+zone-cuts: setup ## power cuts of btrfs (or ZONE_FS=f2fs) on zones (or ZONE_ON="zones disk plain"), 50 of each life: ZONE_SEEDS=200-203
 	$(DAVID) lab run --kind uml --memory 1500M --timeout 7200 -- python3 tests/system/zonecuts.py --seeds $(ZONE_SEEDS) \
-		--fs $(or $(ZONE_FS),btrfs)
+		--fs $(or $(ZONE_FS),btrfs) --on $(or $(ZONE_ON),zones)
 
 ZONE_CASES = zoned.* zoneddisks.* zonedgroup.* zonedfs.*
 zones-planted: setup ## the bugs that tests of zones have to find, one planted in each; `make unit` has those of the model

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Power cuts of file systems on zones, in a lab: lives of 20 syncs, each by its seed, and cuts of each."""
+"""Power cuts of file systems on zones, on a fake disk without them and on a plain device, in a lab: lives of
+20 syncs, each by its seed, and cuts of each.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import sys
 
 from helpers.cutlives import numbers
 from helpers.guest import Failed, say
-from helpers.zonecuts import SHAPES, cut_life
+from helpers.zonecuts import PLACES, SHAPES, cut_life
 
 SYNCS = 20
 
@@ -19,18 +21,24 @@ def main() -> int:
     parser.add_argument("--seeds", type=numbers, required=True, help="FIRST-LAST, a life each")
     parser.add_argument("--cuts", type=int, default=50, help="of each life (default: 50)")
     parser.add_argument("--fs", choices=SHAPES, default="btrfs")
+    parser.add_argument("--on", choices=PLACES, nargs="+", default=["zones"], help="a life on each")
     parser.add_argument("--modes", nargs="+", default=["auto", "explicit"], help="in turn")
     args = parser.parse_args()
-    done = bad = 0
+    done, lives = dict.fromkeys(args.on, 0), dict.fromkeys(args.on, 0)
+    bad = 0
     for seed in args.seeds:
         mode = args.modes[seed % len(args.modes)]
-        try:
-            done += cut_life(args.fs, SYNCS, args.cuts, seed, mode)
-        except Failed as error:
-            bad += 1
-            say(f"zonecuts: {args.fs}, seed {seed}, {mode}: {error}")
-    say(f"zonecuts: {done} cuts of {len(args.seeds) - bad} lives were found good, {bad} lives bad")
-    return 1 if bad or not done else 0
+        for on in args.on:
+            try:
+                done[on] += cut_life(args.fs, SYNCS, args.cuts, seed, mode, on)
+                lives[on] += 1
+            except Failed as error:
+                bad += 1
+                say(f"zonecuts: {args.fs}, seed {seed}, {mode}, {on}: {error}")
+    for on in args.on:
+        say(f"zonecuts: {args.fs}, {on}: {done[on]} cuts of {lives[on]} lives were found good")
+    say(f"zonecuts: {bad} lives bad")
+    return 1 if bad or not all(done.values()) else 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from helpers.planted import all_found, must_fail, planted
 from helpers.trees import equal
 from helpers.units import FULL, MIB
 from helpers.workload import SCALES, Workload
-from helpers.zonecuts import SHAPES, cut_life, make, squashed
+from helpers.zonecuts import PLACES, SHAPES, cut_life, make, squashed
 from helpers.zoned import null_zoned, zoned_disk
 
 SEED = 40
@@ -115,10 +115,31 @@ def btrfs_on_zones_has_what_was_synced_after_a_power_cut() -> None:
     cut_life("btrfs", 60 if FULL else 12, 400 if FULL else 12, 40)
 
 
+@case(seldom=True)
+def f2fs_has_what_was_synced_after_a_power_cut() -> None:
+    """On zones, on a disk without them, and on a device that is no fake disk, which is the control."""
+    for on in PLACES:
+        cut_life("f2fs", 60 if FULL else 12, 400 if FULL else 12, 40, on=on)
+
+
+@case(seldom=True)
+def f2fs_does_not_promise_the_first_sync_before_the_next_on_a_plain_device_either() -> None:
+    """If this fails, Linux has mended it, and helpers.zonecuts.TWICE can go."""
+    with must_fail():
+        cut_life("f2fs", 2, 40, 42, on="plain", twice=False)
+
+
 @case(planted=True)
 def a_flush_that_does_not_wait_is_found_by_btrfs_on_zones() -> None:
     with planted("late"), must_fail():
         cut_life("btrfs", 20, 60, 41)
+
+
+@case(planted=True)
+def a_flush_that_does_not_wait_is_found_by_f2fs() -> None:
+    for on in ("zones", "disk"):
+        with planted("late"), must_fail():
+            cut_life("f2fs", 20, 60, 41, on=on)
 
 
 @case(planted=True)

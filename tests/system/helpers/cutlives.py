@@ -115,10 +115,18 @@ def content(number: int, version: Callable[[int], bytes] = version) -> bytes:
 
 
 class Files:
-    """Files made, synced, renamed and removed; those that are synced stay."""
+    """Files made, synced, renamed and removed; those that are synced stay.
 
-    def __init__(self, top: str, recorder: str, seed: int, name: str = "") -> None:
+    TWICE: behind each file another one is synced before the first is held to be durable. f2fs needs that.
+    It numbers the nodes that fsync() writes, from 0 on after each mount and checkpoint, and waits for none if
+    its last has number 0 (f2fs_wait_on_node_pages_writeback(), fs/f2fs/node.c of Linux 6.12): its flush may
+    go before that node. The next fsync() waits for both nodes, and flushes. If a checkpoint came between
+    them, that has made the first one durable.
+    """
+
+    def __init__(self, top: str, recorder: str, seed: int, name: str = "", twice: bool = False) -> None:
         self.top, self.recorder, self.name = top, recorder, name
+        self.twice = twice
         self.rng = random.Random(seed)
         self.synced: list[tuple[str, int]] = []
         self.loose: list[str] = []
@@ -144,6 +152,11 @@ class Files:
         name = f"keep-{number}"
         size = self.make(name)
         self.synced.append((name, size))
+        if self.twice:
+            with open(f"{self.top}/behind", "wb") as file:
+                file.write(name.encode())
+                file.flush()
+                os.fsync(file.fileno())
         writelog.mark(self.recorder, f"{self.name}{number}")
 
     def wrong(self, top: str, synced: int) -> str:
