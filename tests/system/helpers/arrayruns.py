@@ -39,7 +39,7 @@ def spec(array: str, kind: str, operations: int, depth: int, seed: int = 1, stat
 
 def simulated(array: str, kind: str, operations: int, depth: int, state: str = "",
               faults: tuple[str, int] = ("", 0)) -> dict[str, float]:
-    """Requests a second, and what members are asked for each of them."""
+    """Requests a second, what members are asked for each of them, and by what share seeds are apart."""
     failing = ["--faults", faults[0], "--faulty", str(faults[1])] if faults[0] else []
     write = "write " if kind == "random-write" else ""
     # A run of bench begins with empty caches. But for fio's, it ends with a flush.
@@ -50,7 +50,8 @@ def simulated(array: str, kind: str, operations: int, depth: int, state: str = "
                  "--array", f"{array} seed={seed} {state}", "--job", f"{job} seed={seed}", *failing]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         found.append(json.loads(done.stdout)["jobs"][0])
-    return {"rate": statistics.harmonic_mean([operations / job["seconds"] for job in found]),
+    rates = [operations / job["seconds"] for job in found]
+    return {"rate": statistics.harmonic_mean(rates), "spread": statistics.stdev(rates) / statistics.fmean(rates),
             "reads": statistics.fmean(job["member_reads"] for job in found),
             "writes": statistics.fmean(job["member_writes"] for job in found)}
 
