@@ -311,6 +311,47 @@ def test_a_result_that_no_order_explains_is_said_and_not_compared(tmp_path: Path
         assert bool(look["flags"] & NO_RESULT) == bool(result)
 
 
+def test_what_a_read_has_got_that_no_order_explains_is_said_and_not_compared(tmp_path: Path) -> None:
+    """Before the write nothing was there, and after it ten bytes."""
+    for got in 0, 10, 7:
+        trace = Trace()
+        trace.thread(2)
+        trace.open(at(1, 0.2, 0.5), 3, "f", EXCL | os.O_RDWR, ino=9)
+        trace.open(at(2, 0.6, 0.8), 4, "f", os.O_RDWR, ino=9)
+        trace.io(at(2, 2, 3), "read", 4, 100, result=got)
+        trace.io(at(1, 1, 4), "write", 3, 10)
+        trace.finish(tmp_path / f"{got}.db")
+        words = [build.ensure("david-compile"), tmp_path / f"{got}.db", tmp_path / f"{got}.wl"]
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
+        made = [one for thread in compiledfile.load(tmp_path / f"{got}.wl") for one in thread]
+        (read,) = [one for one in made if one["op"] == "READ"]
+        assert ("order not decided by the trace: 1 calls" in said) == (got == 7)
+        assert bool(read["flags"] & NO_RESULT) == (got == 7)
+
+
+def test_who_gets_a_descriptor_s_number_again_comes_after_all_that_was_done_with_it(tmp_path: Path) -> None:
+    """Emptied in front of the first write, the file would be as large as it is found. But the number that the
+    open returns was another file's then.
+    """
+    trace = Trace()
+    trace.thread(2)
+    trace.open(at(1, 0.1, 0.2), 4, "f", EXCL | os.O_RDWR, ino=9)
+    trace.call(at(1, 0.3, 0.4), "ftruncate", 0, 4, 200)
+    trace.open(at(1, 0.5, 0.6), 5, "g", EXCL | os.O_RDWR, ino=10)
+    trace.io(at(1, 2, 3), "pwrite64", 4, 100)
+    trace.io(at(1, 3, 4), "pwrite64", 5, 30)
+    trace.call(at(1, 5, 6), "close", 0, 5)
+    trace.call(at(1, 7, 8), "lseek", 100, 4, 0, os.SEEK_END)
+    trace.open(at(2, 1, 9), 5, "f", os.O_TRUNC | os.O_RDWR, ino=9)
+    trace.finish(tmp_path / "t.db")
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        done = connection.execute(
+                "SELECT call.name, ino FROM call JOIN file f ON f.id = call.file WHERE call.id > 3"
+            )
+        assert [*done.fetchall()][1:3] == [("pwrite64", 10), ("close", 10)]
+        assert connection.execute("SELECT count(*) FROM race WHERE first IS NULL").fetchone() == (1,)
+
+
 def test_a_directory_that_cannot_be_listed_has_been_removed_before(tmp_path: Path) -> None:
     """By its descriptor: the list ends before the removal returns."""
     trace = Trace()

@@ -474,8 +474,7 @@ static void transfer(struct world *w, struct about *a, unsigned int fd, s64 at, 
 	transferred(a, session, result(a), write);
 }
 
-/* Bytes that a call of reading asks for. */
-static u64 asked_for(const struct about *a)
+u64 effect_asked(const struct about *a)
 {
 	const void *total = tracefile_find(a->record, TRACEFILE_TOTAL, sizeof(u64), NULL);
 
@@ -495,7 +494,7 @@ static void has_read(struct world *w, struct about *a, s64 at)
 	if (result(a) == -EISDIR)
 		is_directory(a->ofd->file);
 	if (result(a) >= 0 && a->offset != NO_OFFSET && !a->ofd->adrift &&
-	    (u64)result(a) < asked_for(a))
+	    (u64)result(a) < effect_asked(a))
 		initial_ended(initial, a->offset, result(a));
 }
 
@@ -515,6 +514,8 @@ static void moved(struct world *w, struct about *a, unsigned int from, unsigned 
 		memcpy(offsets, given, sizeof(offsets));
 	/* The row tells of what is written; the reading end is in the description's figures. */
 	move_end(w, a, from, offsets[0], false);
+	a->source = a->ofd;
+	a->source_at = offsets[0] == U64_MAX ? NO_OFFSET : (s64)offsets[0];
 	move_end(w, a, to, sendfile ? U64_MAX : offsets[1], true);
 }
 

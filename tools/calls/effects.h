@@ -24,7 +24,12 @@ struct about {
 	struct ofd *ofd;
 	struct file *file;
 	s64 offset; /* NO_OFFSET: none */
+	struct ofd *source; /* of a call that moves data between two; the row is of the other */
+	s64 source_at; /* NO_OFFSET: where the description stands */
 };
+
+/* Bytes that a call of reading asks for; 0: not known. */
+u64 effect_asked(const struct about *a);
 
 /* The call of @about->record has been made. */
 void effect_of(struct world *w, struct about *about);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A call: its row, and the rows of what else its record carries. */
-#include <fcntl.h>
-
 #include "../common/alloc.h"
-#include "../common/vec.h"
 #include "finish.h"
 
 static void write_attr(struct finisher *f, const struct about *a, const struct tracefile_attr *attr,
@@ -123,67 +120,6 @@ static void write_event(struct finisher *f, const struct about *a, u32 path, u32
 	db_row(db, DB_EVENT);
 }
 
-static u32 said_from(const struct about *a, char letter, const char *path)
-{
-	const struct ofd *dir = path && *path != '/' ? effect_dir(a, letter) : NULL;
-
-	return dir ? dir->id : 0;
-}
-
-static void note_base(struct finisher *f, const struct about *a)
-{
-	struct base base = {
-		.event = f->world.event,
-		.ofd = said_from(a, 'p', a->path_length ? a->path : NULL),
-		.ofd2 = said_from(a, 'P', a->path2_length ? a->path2 : NULL),
-	};
-	struct bases *b = &f->bases;
-
-	if (!base.ofd && !base.ofd2)
-		return;
-	b->base = vec_reserve(b->base, &b->room, b->count + 1, sizeof(*b->base));
-	b->base[b->count++] = base;
-}
-
-static bool changes_names(const struct about *a)
-{
-	switch (a->call->effect) {
-	case DOES_OPEN:
-	case DOES_CREAT:
-	case DOES_OPENAT2:
-		return a->ofd && a->ofd->flags & O_CREAT;
-	case DOES_RENAME ... DOES_SYMLINK:
-	case DOES_UNLINK ... DOES_MKNOD:
-		return (s64)a->record->result >= 0;
-	default:
-		return false;
-	}
-}
-
-/* Which of two calls about names that overlapped came first has to be found out (races.h). */
-static void note_overlap(struct finisher *f, const struct about *a)
-{
-	const struct tracefile_record *r = a->record;
-	bool changes = changes_names(a);
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(f->named); i++) {
-		if ((changes && f->named[i].tid != r->tid && f->named[i].exit > r->entry) ||
-		    (f->changed[i].tid != r->tid && f->changed[i].exit > r->entry))
-			f->overlapped = true;
-	}
-	i = f->named[0].tid != r->tid && (f->named[1].tid == r->tid ||
-					  f->named[1].exit < f->named[0].exit);
-	f->named[i].tid = r->tid;
-	f->named[i].exit = r->exit;
-	if (!changes)
-		return;
-	i = f->changed[0].tid != r->tid && (f->changed[1].tid == r->tid ||
-					    f->changed[1].exit < f->changed[0].exit);
-	f->changed[i].tid = r->tid;
-	f->changed[i].exit = r->exit;
-}
-
 void finish_call(struct finisher *f, const struct tracefile_record *r)
 {
 	struct about a = {
@@ -201,9 +137,7 @@ void finish_call(struct finisher *f, const struct tracefile_record *r)
 		effect_of(w, &a);
 		path = a.path ? db_text(&f->db, a.path, a.path_length) : 0;
 		path2 = a.path2 ? db_text(&f->db, a.path2, a.path2_length) : 0;
-		note_base(f, &a);
-		if (a.name || a.name2 || (a.ofd && r->result == (u64)-ENOENT))
-			note_overlap(f, &a);
+		finish_overlaps(f, &a);
 	}
 	write_event(f, &a, path, path2);
 	if (r->length > sizeof(*r))

@@ -388,13 +388,13 @@ static void write_rest(struct finisher *f, const char *problem)
 	say_texts(f, "problem", problem ?: "");
 }
 
-/* The names of which calls say something, as a trace has them that was finished already. */
-static void find_races(struct races *races, const char *database, const struct bases *bases)
+/* By the names and files of its calls, as a trace has them that was finished already. */
+static void find_races(struct races *races, const char *database, struct overlaps *overlaps)
 {
 	sqlite3 *sqlite;
 
 	if (sqlite3_open_v2(database, &sqlite, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
-	    !races_find(races, sqlite, bases))
+	    !races_find(races, sqlite, overlaps))
 		die("%s: %s", database, sqlite3_errmsg(sqlite));
 	sqlite3_close(sqlite);
 }
@@ -427,9 +427,9 @@ static void keep_input(const char *database)
 	input = to;
 }
 
-/* True: calls about names overlapped. Then @bases is for their order. */
+/* True: calls overlapped whose order matters. @overlaps is for finding that. */
 static bool finish_once(const char *file, const char *database, const struct races *races,
-			struct bases *bases, const char **problem, const char **lost)
+			struct overlaps *overlaps, const char **problem, const char **lost)
 {
 	struct finisher f = {};
 	struct ordered o = { .races = races };
@@ -452,36 +452,41 @@ static bool finish_once(const char *file, const char *database, const struct rac
 	}
 	*lost = !*problem && f.lost ? LOST : NULL;
 	write_rest(&f, *problem ?: *lost);
+	finish_contested(&f);
 	if (races)
 		write_races(&f, races, o.number);
 	db_close(&f.db);
 	world_free(&f.world);
 	free_ordered(&o);
-	*bases = f.bases;
+	map_free(&f.sized_by_file);
+	free(f.sized);
+	map_free(&f.used_by_number);
+	free(f.used);
+	*overlaps = f.overlaps;
 	return f.overlapped;
 }
 
 int finish(const char *file, const char *database)
 {
 	const char *problem, *lost;
-	struct bases bases, again;
+	struct overlaps overlaps, again;
 	struct races races;
 
 	if (!access(database, F_OK))
 		die("%s is there already", database);
 	if (!strcmp(file, "-"))
 		keep_input(database);
-	if (finish_once(file, database, NULL, &bases, &problem, &lost)) {
-		find_races(&races, database, &bases);
+	if (finish_once(file, database, NULL, &overlaps, &problem, &lost)) {
+		find_races(&races, database, &overlaps);
 		if (races.count) {
 			if (unlink(database))
 				die("%s: %s", database, strerror(errno));
 			finish_once(file, database, &races, &again, &problem, &lost);
-			free(again.base);
+			overlaps_free(&again);
 		}
 		races_free(&races);
 	}
-	free(bases.base);
+	overlaps_free(&overlaps);
 	if (problem || lost)
 		fprintf(stderr, "david-trace: %s: %s\n", file, problem ?: lost);
 	/* How many may be lost is not said here: the database has the balance. */

@@ -16,6 +16,31 @@ struct submissions {
 	struct submission **last;
 };
 
+/* The last call of a thread that is about something: of two threads the last to return. */
+struct last {
+	u64 exit;
+	u32 tid;
+	s64 level; /* up to there a file is the same with and without the thread's calls */
+};
+
+/* A file's last calls that have found how large it is, have let it grow, or have set its size. */
+struct sized {
+	struct last looked[2];
+	struct last grown[2];
+	struct last set[2];
+	s64 size; /* after the last of these */
+	s64 first; /* as it was opened first, if nobody was changing it then; -1: not known */
+	u64 opened; /* when that was */
+	u32 file;
+	bool contested; /* in another order it may have had another size */
+};
+
+/* The last call about a number of a descriptor, in a table of them. */
+struct used {
+	u64 exit;
+	u64 event;
+};
+
 struct finisher {
 	struct world world;
 	struct db db;
@@ -32,12 +57,18 @@ struct finisher {
 	struct submissions submissions;
 	struct thread *again; /* whose descriptors are being told again */
 	struct thread *looked; /* whose descriptors are being compared; finish-look.c */
-	struct bases bases; /* by which descriptors names were said (races.h) */
-	bool overlapped; /* a call that makes or removes names, with another about names */
-	struct {
-		u64 exit;
-		u32 tid;
-	} named[2], changed[2]; /* the last such calls, of two threads */
+	struct overlaps overlaps; /* noted for the order of calls that overlapped (races.h) */
+	bool overlapped; /* two calls of which one changes what the other is about */
+	struct last named[2]; /* calls about names, and those that make or remove some */
+	struct last changed[2];
+	struct map sized_by_file; /* 1 + the place in sized */
+	struct sized *sized;
+	u32 sized_count;
+	u64 sized_room;
+	struct map used_by_number; /* 1 + the place in used */
+	struct used *used;
+	u32 used_count;
+	u64 used_room;
 	u64 looks;
 	u64 compared; /* descriptors, at all looks */
 	u64 differences;
@@ -58,6 +89,10 @@ void finish_call(struct finisher *f, const struct tracefile_record *r);
 
 /* What a call was about: description, file, offset, paths and names. */
 void finish_about(struct db *db, enum db_table table, const struct about *a, u32 path, u32 path2);
+
+/* finish-overlaps.c: notes what calls that overlapped are put in order by. */
+void finish_overlaps(struct finisher *f, const struct about *a);
+void finish_contested(struct finisher *f); /* at the end */
 
 /* finish-submissions.c: submissions, and completions. */
 void finish_sqe(struct finisher *f, const struct tracefile_record *r);

@@ -5,17 +5,17 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#include "../calls/calls.h"
-#include "../calls/tracefile.h"
 #include "../common/alloc.h"
 #include "../common/vec.h"
 #include "directories.h"
+#include "race-row.h"
 
-#define EXCHANGE 2 /* RENAME_EXCHANGE */
 #define LOOKS_MAX 64 /* of calls that may be under way at a time: no more are looked at */
 #define STEPS_MAX 2000 /* that are tried again for one call */
 #define TRIES_MAX 2000
 #define RECENT_MAX 32
+#define FILE_TRIES_MAX 32 /* a file for which this often no order was found is as calls say */
+#define WRONG_FILE 0x80000000u
 #define PATH_TEXT_MAX 8192 /* longer ones are looked up from the root */
 
 /* What a call says of names, or does to them. */
@@ -52,6 +52,7 @@ struct op {
 	u64 start;
 	u64 end;
 	u64 ino; /* of what it has found, or made; 0: not known */
+	u64 after; /* it has got a descriptor's number that this call was still about; 0: none */
 	struct way way;
 	struct way way2;
 	u32 extra; /* the first of other names that it says something of */
@@ -61,8 +62,20 @@ struct op {
 	u8 type; /* enum object_type: of what it makes, or has found */
 	bool follows;
 	bool made; /* it was not there, or not known to be */
+	bool fresh; /* it was not there */
 	bool taken;
-	bool forced; /* the names were not as it has found them, in any order */
+	bool forced; /* the names or the sizes were not as it has found them, in any order */
+	bool doubted; /* ... nor was an order looked for */
+	u32 part; /* the first of what it does to the sizes of files */
+	u32 parts;
+};
+
+/* The last parts of calls about a file, to which later ones are held. */
+struct file_parts {
+	u32 op[RECENT_MAX];
+	u32 part[RECENT_MAX];
+	u32 count;
+	u32 failed; /* so often there was no order */
 };
 
 struct path {
@@ -105,13 +118,14 @@ struct span {
 struct step {
 	u32 op;
 	u32 next; /* the first that has not been tried in its place */
-	u64 undo; /* what is to be undone down to, to set it back */
+	u64 undo; /* what is to be undone down to, to set it back: of directories and of sizes */
+	u64 undo_sizes;
 };
 
 struct finder {
 	struct races *races;
-	const struct bases *bases;
-	u64 base; /* the first of them that is not before the call that is looked at */
+	struct rows rows;
+	sqlite3_stmt *text;
 	sqlite3_stmt *opener;
 	struct map by_hash; /* of whole paths: 1 + the name */
 	struct map by_dir; /* of the paths of directories: 1 + the newest of their names */
@@ -135,124 +149,24 @@ struct finder {
 	struct op *op;
 	u32 ops;
 	u64 op_room;
+	struct part *part;
+	u32 parts;
+	u64 part_room;
+	struct file_parts *of_file; /* as sizes_file() has them */
+	struct sizes sizes;
 	struct directories dirs;
 	struct step *step; /* the order, as far as it is found */
 	u32 steps;
 	u32 barrier; /* so many of them stay */
 	u32 first; /* before this one all are taken */
-	u32 wrong[LOOKS_MAX]; /* names that the calls that may be next have found otherwise */
+	u32 wrong[LOOKS_MAX]; /* names and files that who may be next has found otherwise */
 	u32 wrongs;
 };
-
-struct seen { /* the call that is looked at */
-	u64 event;
-	u64 start;
-	u64 end;
-	s64 result;
-	u64 ino;
-	u64 ofd;
-	u64 flags; /* of open */
-	u64 args[3];
-	bool opened;
-	bool nothing; /* a rename of two names of one file */
-	bool exchange;
-	const struct call *call;
-	u32 nr;
-	const char *name;
-	const char *name2;
-	const char *said; /* as the task gave them */
-	const char *said2;
-};
-
-static const char rows_sql[] =
-	"SELECT e.id, start, duration, result, nr, e.flags, p.text, q.text, o.flags, f.ino,"
-	" a0, a1, a2, a4, r.text, s.text, e.ofd FROM event e"
-	" LEFT JOIN text p ON p.id = e.name LEFT JOIN text q ON q.id = e.name2"
-	" LEFT JOIN text r ON r.id = e.path LEFT JOIN text s ON s.id = e.path2"
-	" LEFT JOIN ofd o ON o.id = e.ofd AND o.event = e.id LEFT JOIN file f ON f.id = e.file"
-	" WHERE e.id > 0 AND duration IS NOT NULL AND result IS NOT NULL"
-	" AND (p.id IS NOT NULL OR q.id IS NOT NULL OR nr IN (78, 217)) ORDER BY e.id";
 
 static const char opener_sql[] =
 	"SELECT event, text FROM ofd o LEFT JOIN text t ON t.id = o.name WHERE o.id = ?";
 
-static void read_row(struct seen *s, sqlite3_stmt *q)
-{
-	u32 flags = sqlite3_column_int(q, 5);
-	int at;
-
-	*s = (struct seen){
-		.event = sqlite3_column_int64(q, 0),
-		.start = sqlite3_column_int64(q, 1),
-		.result = sqlite3_column_int64(q, 3),
-		.nr = sqlite3_column_int64(q, 4),
-		.name = (const char *)sqlite3_column_text(q, 6),
-		.name2 = (const char *)sqlite3_column_text(q, 7),
-		.flags = sqlite3_column_int64(q, 8),
-		.ino = sqlite3_column_int64(q, 9),
-		.opened = sqlite3_column_type(q, 8) != SQLITE_NULL,
-		.nothing = flags & TRACEFILE_SAME_FILE,
-		.said = (const char *)sqlite3_column_text(q, 14),
-		.said2 = (const char *)sqlite3_column_text(q, 15),
-		.ofd = sqlite3_column_int64(q, 16),
-	};
-	s->end = s->start + sqlite3_column_int64(q, 2);
-	for (at = 0; at < 3; at++)
-		s->args[at] = sqlite3_column_int64(q, 10 + at);
-	s->call = flags & TRACEFILE_FOREIGN ? NULL : call_of(s->nr);
-	if (!s->call)
-		return;
-	at = call_arg(s->call, 'o');
-	if (!s->opened && at >= 0 && at <= 2)
-		s->flags = s->args[at];
-	s->exchange = s->nr == SYS_renameat2 && sqlite3_column_int64(q, 13) & EXCHANGE;
-}
-
-static bool is_open(const struct seen *s)
-{
-	return s->call->effect == DOES_OPEN || s->call->effect == DOES_CREAT ||
-	       s->call->effect == DOES_OPENAT2;
-}
-
-static bool creates(const struct seen *s)
-{
-	return s->opened && s->flags & O_CREAT && (s->flags & O_TMPFILE) != O_TMPFILE;
-}
-
-/* The name that a call that has succeeded has made, or may have made; NULL: none. */
-static const char *name_made(const struct seen *s)
-{
-	switch (s->call->effect) {
-	case DOES_OPEN:
-	case DOES_CREAT:
-	case DOES_OPENAT2:
-		return creates(s) ? s->name : NULL;
-	case DOES_MKDIR:
-	case DOES_MKNOD:
-	case DOES_BIND:
-		return s->name;
-	case DOES_SYMLINK:
-	case DOES_LINK:
-		return s->name2;
-	case DOES_RENAME:
-		return s->nothing ? NULL : s->name2;
-	default:
-		return NULL;
-	}
-}
-
-static const char *name_removed(const struct seen *s)
-{
-	switch (s->call->effect) {
-	case DOES_UNLINK:
-	case DOES_RMDIR:
-		return s->name;
-	case DOES_RENAME:
-		return s->nothing ? NULL : s->name;
-	default:
-		return NULL;
-	}
-}
+static const char text_sql[] = "SELECT text FROM text WHERE id = ?";
 
 static u64 *place_of(struct finder *f, const char *name, size_t length)
 {
@@ -316,21 +230,19 @@ static bool is_plain(const char *said)
 	}
 }
 
-static const struct base *bases_at(struct finder *f, u64 event)
-{
-	const struct bases *b = f->bases;
-
-	while (f->base < b->count && b->base[f->base].event < event)
-		f->base++;
-	return f->base < b->count && b->base[f->base].event == event ? &b->base[f->base] : NULL;
-}
-
 /* First the names that some call changes, and when. */
 
-static void add_change(struct finder *f, const struct seen *s, const char *name, bool made)
+static void add_change(struct finder *f, const struct name_change *change)
 {
-	u64 *place = place_of(f, name, strlen(name));
+	const char *name;
+	u64 *place;
 
+	sqlite3_reset(f->text);
+	sqlite3_bind_int64(f->text, 1, change->text);
+	if (sqlite3_step(f->text) != SQLITE_ROW)
+		return;
+	name = (const char *)sqlite3_column_text(f->text, 0);
+	place = place_of(f, name, strlen(name));
 	if (!*place) {
 		f->name = vec_reserve(f->name, &f->name_room, f->names + 1ull, sizeof(*f->name));
 		f->name[f->names] = (struct name){};
@@ -338,21 +250,8 @@ static void add_change(struct finder *f, const struct seen *s, const char *name,
 		put_in_directory(f, name, *place);
 	}
 	f->change = vec_reserve(f->change, &f->change_room, f->changes + 1ull, sizeof(*f->change));
-	f->change[f->changes++] = (struct span){ s->start, s->end, s->event, *place - 1, made };
-}
-
-static void gather(struct finder *f, const struct seen *s)
-{
-	const char *name;
-
-	if (!s->call || s->result < 0)
-		return;
-	name = name_removed(s);
-	if (name)
-		add_change(f, s, name, false);
-	name = name_made(s);
-	if (name)
-		add_change(f, s, name, true);
+	f->change[f->changes++] = (struct span){ change->start, change->end, change->event,
+						 *place - 1, change->made };
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -497,11 +396,6 @@ static struct way way_of_list(struct finder *f, const struct seen *s)
 	return (struct way){ number, f->path[number - 1].count, op };
 }
 
-static bool removes_directory(const struct seen *s)
-{
-	return call_removes_directory(s->call, s->nr, s->args);
-}
-
 static enum op_kind kind_of_failed(const struct seen *s)
 {
 	enum call_effect effect = s->call->effect;
@@ -514,12 +408,12 @@ static enum op_kind kind_of_failed(const struct seen *s)
 	case -EISDIR:
 		return effect == DOES_UNLINK ? OP_IS_DIRECTORY : OP_ANY;
 	case -ENOTDIR:
-		return removes_directory(s) ? OP_NO_DIRECTORY : OP_ANY;
+		return seen_removes_directory(s) ? OP_NO_DIRECTORY : OP_ANY;
 	case -ENOENT:
 		if (effect == DOES_LINK || effect == DOES_RENAME)
 			return s->name && s->name2 ? OP_NEITHER : OP_ANY;
 		if (effect == DOES_MKDIR || effect == DOES_MKNOD || effect == DOES_SYMLINK ||
-		    effect == DOES_BIND || (is_open(s) && s->flags & O_CREAT))
+		    effect == DOES_BIND || (seen_is_open(s) && s->flags & O_CREAT))
 			return OP_NO_WAY;
 		return call_wants_name(s->call) ? OP_NOT_THERE : OP_ANY;
 	default:
@@ -533,7 +427,7 @@ static enum op_kind kind_of_done(const struct seen *s)
 	case DOES_OPEN:
 	case DOES_CREAT:
 	case DOES_OPENAT2:
-		if (!creates(s))
+		if (!seen_creates(s))
 			return (s->flags & O_TMPFILE) == O_TMPFILE ? OP_ANY : OP_LOOK;
 		return s->flags & O_EXCL ? OP_MAKE : OP_CREATE;
 	case DOES_MKDIR:
@@ -547,7 +441,7 @@ static enum op_kind kind_of_done(const struct seen *s)
 		return s->exchange ? OP_EXCHANGE : s->nothing ? OP_ANY : OP_RENAME;
 	case DOES_UNLINK:
 	case DOES_RMDIR:
-		return removes_directory(s) ? OP_RMDIR : OP_UNLINK;
+		return seen_removes_directory(s) ? OP_RMDIR : OP_UNLINK;
 	case DOES_MOUNT:
 		return OP_ANY;
 	default:
@@ -625,18 +519,27 @@ static void add_extras(struct finder *f, struct op *op, const char *dir)
 	}
 }
 
+static void add_parts(struct finder *f, struct op *op, const struct seen *s)
+{
+	struct part part[PARTS_MAX];
+
+	op->part = f->parts;
+	op->parts = rows_parts(&f->rows, s, &f->sizes, part);
+	f->part = vec_reserve(f->part, &f->part_room, f->parts + (u64)PARTS_MAX, sizeof(*f->part));
+	memcpy(&f->part[f->parts], part, op->parts * sizeof(*part));
+	f->parts += op->parts;
+}
+
 static void take_op(struct finder *f, const struct seen *s)
 {
-	const struct base *base = bases_at(f, s->event);
+	const struct base *base = rows_base(&f->rows, s->event);
 	struct op op = { .event = s->event, .start = s->start, .end = s->end };
 	bool lists = s->nr == SYS_getdents || s->nr == SYS_getdents64, changes;
 
-	if (!s->call)
-		return;
 	if (lists && (s->result >= 0 || s->result == -ENOENT)) {
 		op.way = way_of_list(f, s);
 		op.kind = s->result < 0 ? OP_REMOVED : OP_LISTED;
-	} else if (!lists) {
+	} else if (!lists && (s->name || s->name2)) {
 		op.way = way_of(f, s->name, s->said, base ? base->ofd : 0);
 		op.way2 = way_of(f, s->name2, s->said2, base ? base->ofd2 : 0);
 		describe(&op, s);
@@ -646,8 +549,10 @@ static void take_op(struct finder *f, const struct seen *s)
 	}
 	if (op.kind == OP_RMDIR || op.kind == OP_RENAME || op.kind == OP_FULL)
 		add_extras(f, &op, s->name2 ?: s->name);
+	add_parts(f, &op, s);
+	op.after = rows_after(&f->rows, s->event);
 	changes = notes_way(f, &op, &op.way);
-	if (!notes_way(f, &op, &op.way2) && !changes && !op.extras) {
+	if (!notes_way(f, &op, &op.way2) && !changes && !op.extras && !op.parts) {
 		if (op.kind == OP_LOOK && op.way.path)
 			f->path[op.way.path - 1].found = true;
 		return;
@@ -842,12 +747,14 @@ static bool does_create(struct finder *f, struct op *op, bool forced)
 	u32 entry, object;
 
 	op->made = false;
+	op->fresh = false;
 	if (!has_last(f, &op->way))
 		return true;
 	if (!entry_of(f, &op->way, forced, &entry))
 		return false;
 	object = directories_leads_to(&f->dirs, entry);
 	op->made = object <= ENTRY_ABSENT;
+	op->fresh = object == ENTRY_ABSENT;
 	if (object == ENTRY_ABSENT)
 		return makes(f, op, &op->way, 0, forced);
 	return does_look(f, op, forced);
@@ -1134,8 +1041,8 @@ static bool is_listed(struct finder *f, struct op *op, bool forced)
 	return is_wrong_way(f, &op->way);
 }
 
-/* The call is done, if the names are as it has found them. What it has tried has to be undone. */
-static bool does(struct finder *f, struct op *op, bool forced)
+/* What the call does to names, if these are as it has found them. */
+static bool does_names(struct finder *f, struct op *op, bool forced)
 {
 	switch (op->kind) {
 	case OP_LOOK:
@@ -1173,6 +1080,36 @@ static bool does(struct finder *f, struct op *op, bool forced)
 	}
 }
 
+/* ... and to sizes. */
+static bool does_sizes(struct finder *f, struct op *op, bool forced)
+{
+	u32 i;
+
+	for (i = op->part; i < op->part + op->parts; i++) {
+		struct part *part = &f->part[i];
+
+		part->made = op->fresh;
+		if (sizes_do(&f->sizes, part, forced))
+			continue;
+		if (f->of_file[part->file].failed >= FILE_TRIES_MAX) {
+			op->doubted = true;
+			sizes_do(&f->sizes, part, true);
+			continue;
+		}
+		if (f->wrongs < ARRAY_SIZE(f->wrong))
+			f->wrong[f->wrongs++] = part->file | WRONG_FILE;
+		return false;
+	}
+	return true;
+}
+
+/* The call is done, if all is as it has found it. What it has tried has to be undone. */
+static bool does(struct finder *f, struct op *op, bool forced)
+{
+	op->doubted = false;
+	return does_names(f, op, forced) && does_sizes(f, op, forced);
+}
+
 /*
  * Then the order: what is next is one of the calls that had begun when the first of the others
  * returned, and has found each name as it is. They are tried in the order of their returns. Where
@@ -1188,14 +1125,16 @@ static bool overlap(const struct op *one, const struct op *other)
 static bool choose_op(struct finder *f, u32 number, bool forced)
 {
 	struct step *step = &f->step[f->steps - 1];
-	u64 undo = f->dirs.undos;
+	u64 undo = f->dirs.undos, undo_sizes = f->sizes.undos;
 
 	if (!does(f, &f->op[number], forced)) {
 		directories_undo(&f->dirs, undo);
+		sizes_undo(&f->sizes, undo_sizes);
 		return false;
 	}
 	step->op = number;
 	step->undo = undo;
+	step->undo_sizes = undo_sizes;
 	f->op[number].taken = true;
 	return true;
 }
@@ -1206,6 +1145,7 @@ static void undo_step(struct finder *f)
 	struct step *step = &f->step[f->steps - 1];
 
 	directories_undo(&f->dirs, step->undo);
+	sizes_undo(&f->sizes, step->undo_sizes);
 	f->op[step->op].taken = false;
 	f->first = min(f->first, step->op);
 }
@@ -1221,10 +1161,24 @@ static bool says_on(const struct finder *f, const struct way *way, u32 name)
 	return false;
 }
 
+static bool says_of_file(const struct finder *f, const struct op *op, u32 file)
+{
+	u32 i;
+
+	for (i = op->part; i < op->part + op->parts; i++) {
+		if (f->part[i].file == file)
+			return true;
+	}
+	return false;
+}
+
+/* Does the call say something of the name, or of the file? */
 static bool says(const struct finder *f, const struct op *op, u32 name)
 {
 	u32 i;
 
+	if (name & WRONG_FILE)
+		return says_of_file(f, op, name & ~WRONG_FILE);
 	for (i = 0; i < op->extras; i++) {
 		if (f->extra[op->extra + i].name == name)
 			return true;
@@ -1236,16 +1190,17 @@ static bool says(const struct finder *f, const struct op *op, u32 name)
 static bool try_step(struct finder *f)
 {
 	struct step *step = &f->step[f->steps - 1];
-	u64 limit;
+	u64 limit, next;
 	u32 i;
 
 	while (f->first < f->ops && f->op[f->first].taken)
 		f->first++;
 	limit = f->op[f->first].end;
+	next = f->op[f->first].event;
 	for (i = max(step->next, f->first); i < f->ops && i < f->first + LOOKS_MAX; i++) {
 		const struct op *op = &f->op[i];
 
-		if (op->taken || op->start >= limit)
+		if (op->taken || op->start >= limit || op->after >= next)
 			continue;
 		if (choose_op(f, i, false)) {
 			step->next = i + 1;
@@ -1300,6 +1255,12 @@ static void force(struct finder *f)
 /* There is no order up to this step: the call that returned first is next where none may be. */
 static void give_up(struct finder *f, u32 most)
 {
+	u32 i;
+
+	for (i = 0; i < f->wrongs; i++) {
+		if (f->wrong[i] & WRONG_FILE)
+			f->of_file[f->wrong[i] & ~WRONG_FILE].failed++;
+	}
 	while (f->steps <= most) {
 		if (!new_step(f))
 			force(f);
@@ -1371,6 +1332,23 @@ static void apply_way(struct finder *f, const struct op *op, const struct way *w
 	}
 }
 
+static void apply_parts(struct finder *f, const struct op *op)
+{
+	u32 own = op - f->op, i, k;
+
+	for (i = op->part; i < op->part + op->parts; i++) {
+		struct file_parts *of = &f->of_file[f->part[i].file];
+
+		for (k = 0; k < min_t(u32, of->count, RECENT_MAX); k++) {
+			if (overlap(op, &f->op[of->op[k]]) &&
+			    sizes_matters(&f->part[of->part[k]], &f->part[i]))
+				add_race(f, op, &f->op[of->op[k]]);
+		}
+		of->op[of->count % RECENT_MAX] = own;
+		of->part[of->count++ % RECENT_MAX] = i;
+	}
+}
+
 static void apply_op(struct finder *f, const struct op *op)
 {
 	bool changes = op->kind >= OP_MAKE && op->kind <= OP_EXCHANGE;
@@ -1381,6 +1359,7 @@ static void apply_op(struct finder *f, const struct op *op)
 	apply_way(f, op, &op->way2, changes);
 	for (i = 0; i < op->extras; i++)
 		apply(f, op, f->extra[op->extra + i].name, false);
+	apply_parts(f, op);
 }
 
 static void note_ahead(struct finder *f, const struct op *base, const struct op *op)
@@ -1409,7 +1388,7 @@ static void tell_order(struct finder *f)
 			base++;
 		op->taken = true;
 		apply_op(f, op);
-		if (op->forced)
+		if (op->forced || op->doubted)
 			push_race(f->races, op->event, 0);
 		if (op != &f->op[base]) {
 			note_ahead(f, &f->op[base], op);
@@ -1421,51 +1400,52 @@ static void tell_order(struct finder *f)
 	}
 }
 
-static bool each_row(struct finder *f, sqlite3 *sqlite,
-		     void (*use)(struct finder *f, const struct seen *s))
+static void free_finder(struct finder *f)
 {
-	sqlite3_stmt *q;
-	struct seen seen;
-	int status = sqlite3_prepare_v2(sqlite, rows_sql, -1, &q, NULL);
-
-	if (status != SQLITE_OK)
-		return false;
-	while ((status = sqlite3_step(q)) == SQLITE_ROW) {
-		read_row(&seen, q);
-		use(f, &seen);
-	}
-	sqlite3_finalize(q);
-	return status == SQLITE_DONE;
+	sqlite3_finalize(f->opener);
+	sqlite3_finalize(f->text);
+	free(f->step);
+	directories_free(&f->dirs);
+	sizes_free(&f->sizes);
+	map_free(&f->by_hash);
+	map_free(&f->by_dir);
+	map_free(&f->by_path);
+	map_free(&f->by_event);
+	free(f->name);
+	free(f->change);
+	free(f->path);
+	free(f->component);
+	free(f->extra);
+	free(f->part);
+	free(f->of_file);
+	free(f->op);
 }
 
-bool races_find(struct races *races, sqlite3 *sqlite, const struct bases *bases)
+bool races_find(struct races *races, sqlite3 *sqlite, struct overlaps *overlaps)
 {
-	struct finder f = { .races = races, .bases = bases };
+	struct finder f = { .races = races };
+	struct seen seen;
 	bool good;
+	u64 i;
 
 	*races = (struct races){};
-	if (sqlite3_prepare_v2(sqlite, opener_sql, -1, &f.opener, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(sqlite, opener_sql, -1, &f.opener, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(sqlite, text_sql, -1, &f.text, NULL) != SQLITE_OK ||
+	    !rows_open(&f.rows, sqlite, overlaps))
 		return false;
-	good = each_row(&f, sqlite, gather);
+	for (i = 0; i < overlaps->changes; i++)
+		add_change(&f, &overlaps->change[i]);
 	sort_changes(&f);
-	if (good && f.changes)
-		good = each_row(&f, sqlite, take_op);
-	sqlite3_finalize(f.opener);
+	while (rows_next(&f.rows, &seen)) {
+		if (seen.call)
+			take_op(&f, &seen);
+	}
+	good = rows_close(&f.rows);
+	f.of_file = xcalloc(f.sizes.file_count + 1ull, sizeof(*f.of_file));
 	directories_init(&f.dirs);
 	find_order(&f);
 	tell_order(&f);
-	free(f.step);
-	directories_free(&f.dirs);
-	map_free(&f.by_hash);
-	map_free(&f.by_dir);
-	map_free(&f.by_path);
-	map_free(&f.by_event);
-	free(f.name);
-	free(f.change);
-	free(f.path);
-	free(f.component);
-	free(f.extra);
-	free(f.op);
+	free_finder(&f);
 	return good;
 }
 

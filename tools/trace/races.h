@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls about one name that overlapped. Records come in the order in which calls returned. What a
- * call has found says more: who gets EEXIST from mkdir() comes after the mkdir() that has made the
- * name, whichever of the two returned first. So an order is looked for in which each name is there
- * for who has found it, and is not for who has not. No call comes before one that had returned when
- * it began. What a name was at first follows from calls that did not overlap. Where there is no
- * such order, that of the returns stays.
+ * Calls about one name, or one file's size, that overlapped. Records come in the order in which
+ * calls returned. What a call has found says more: who gets EEXIST from mkdir() comes after the
+ * mkdir() that has made the name, and who reads to the end of a file before what was written behind
+ * that, whichever of the two returned first. So an order is looked for in which each name is there
+ * for who has found it, and is not for who has not, and each file is as large as who has come to
+ * its end has found it. No call comes before one that had returned when it began. What there was at
+ * first follows from calls that did not overlap. Where there is no such order, that of the returns
+ * stays.
  *
- * It is found of a finished trace, by the names that calls have there. Then the trace is finished
- * again, in that order (finish.c).
+ * It is found of a finished trace, by the names and files that calls have there. Then the trace is
+ * finished again, in that order (finish.c).
  */
 #ifndef TRACE_RACES_H
 #define TRACE_RACES_H
@@ -43,14 +45,51 @@ struct base {
 	u32 ofd2;
 };
 
-struct bases {
-	struct base *base; /* in the order of the calls */
-	u64 count;
-	u64 room;
+/* A call has made or removed a name. Times are the database's. */
+struct name_change {
+	u64 event;
+	u64 start;
+	u64 end;
+	u32 text; /* the name */
+	bool made; /* else removed */
 };
 
+/* What a call has copied from: its row is of the file that it has copied to. */
+struct copied {
+	u64 event;
+	u32 file;
+	u32 ofd;
+	s64 at; /* -1: where the description stands */
+};
+
+/* A call that was under way while another used the descriptor whose number it has got. */
+struct reused {
+	u64 event;
+	u64 after; /* the last of these */
+};
+
+/* What the finisher has seen, and the finished trace does not say; in the order of calls. */
+struct overlaps {
+	struct base *base;
+	u64 bases;
+	u64 base_room;
+	struct name_change *change;
+	u64 changes;
+	u64 change_room;
+	struct copied *copied;
+	u64 copies;
+	u64 copied_room;
+	struct reused *reused;
+	u64 reuses;
+	u64 reused_room;
+	/* Files whose size is a matter of order: 2 + what it is first; 1: that is not known. */
+	struct map contested;
+};
+
+void overlaps_free(struct overlaps *o);
+
 /* False: the database has an error. */
-bool races_find(struct races *races, sqlite3 *sqlite, const struct bases *bases);
+bool races_find(struct races *races, sqlite3 *sqlite, struct overlaps *overlaps);
 void races_free(struct races *races);
 
 /* The one after @at of those that come before @event; 0: the first. Returns 0: no other one. */

@@ -888,6 +888,75 @@ def a_name_that_is_not_there_yet(t: Trace) -> None:
     t.name(at(3, 5, 6), "stat", 0, "f", ino=9)
 
 
+@case
+def an_end_is_sought_while_another_appends(t: Trace) -> None:
+    """Once behind what is written, which returns later; once in front of it."""
+    two(t)
+    t.open(at(2, 0.2, 0.5), 3, "log", EXCL | APPEND | RW, ino=9)
+    t.open(at(3, 0.6, 0.8), 4, "log", APPEND | RW, ino=9)
+    t.io(at(2, 1, 2), "write", 3, 10)
+    t.call(at(3, 3, 4), "lseek", 20, 4, 0, 2)
+    t.io(at(2, 3, 5), "write", 3, 10)
+    t.io(at(2, 6, 7), "write", 3, 10)
+    t.call(at(3, 6, 8), "lseek", 20, 4, 0, 2)
+
+
+@case
+def an_end_is_read_while_another_writes(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 0.2, 0.5), 3, "f", EXCL | RW, ino=9)
+    t.open(at(3, 0.6, 0.8), 4, "f", RW, ino=9)
+    t.io(at(2, 1, 2), "write", 3, 10)
+    t.io(at(3, 1, 3), "read", 4, 100, result=0)
+    t.io(at(3, 4, 5), "pread64", 4, 100, result=20)
+    t.io(at(2, 4, 6), "write", 3, 10)
+
+
+@case
+def a_file_is_cut_while_another_writes(t: Trace) -> None:
+    """What is there at last tells: the write that returned first came later."""
+    two(t)
+    t.open(at(2, 0.2, 0.5), 3, "f", EXCL | RW, ino=9)
+    t.open(at(3, 0.6, 0.8), 4, "f", RW, ino=9)
+    t.io(at(2, 1, 3), "pwrite64", 3, 100)
+    t.call(at(3, 2, 4), "ftruncate", 0, 4, 10)
+    t.io(at(2, 5, 6), "pread64", 3, 200, result=100)
+
+
+@case
+def a_file_is_emptied_by_who_opens_it_while_another_writes(t: Trace) -> None:
+    two(t)
+    t.open(at(2, 0.2, 0.5), 3, "f", EXCL | RW, ino=9)
+    t.io(at(2, 1, 3), "write", 3, 100)
+    t.open(at(3, 2, 4), 4, "f", TRUNC | RW, ino=9)
+    t.call(at(3, 5, 6), "lseek", 100, 4, 0, 2)
+
+
+@case
+def a_file_is_copied_while_another_writes(t: Trace) -> None:
+    """It was empty yet, and when it is copied again no more."""
+    two(t)
+    t.open(at(2, 0.2, 0.5), 3, "f", EXCL | RW, ino=9)
+    t.open(at(3, 0.6, 0.8), 4, "f", RW, ino=9)
+    t.open(at(3, 0.9, 0.95), 5, "copy", EXCL | RW, ino=10)
+    t.io(at(2, 1, 3), "write", 3, 50)
+    t.call(at(3, 2, 4), "copy_file_range", 0, 4, 0, 5, 0, 1000, 0)
+    t.call(at(3, 5, 6), "sendfile", 90, 5, 4, 0, 1000)
+    t.io(at(2, 5, 7), "write", 3, 40)
+
+
+@case
+def two_read_where_one_description_stands(t: Trace) -> None:
+    """Who has got less returned first."""
+    two(t)
+    t.open(at(2, 0.2, 0.5), 3, "f", EXCL | RW, ino=9)
+    t.io(at(2, 1, 2), "pwrite64", 3, 15)
+    t.io(at(3, 3, 4), "read", 3, 10, result=5)
+    t.io(at(2, 3, 5), "read", 3, 10)
+    t.io(at(2, 6, 7), "pwrite64", 3, 5, offset=15)
+    t.io(at(3, 6, 8), "read", 3, 10, result=5)
+
+
 def overlapping(t: Trace) -> tuple[int, int]:
     """Two reads of one file at the same time: no order may be put on them."""
     two(t)
