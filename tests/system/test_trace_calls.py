@@ -311,6 +311,22 @@ def test_a_result_that_no_order_explains_is_said_and_not_compared(tmp_path: Path
         assert bool(look["flags"] & NO_RESULT) == bool(result)
 
 
+def test_a_size_that_is_shown_says_which_of_two_calls_came_last(tmp_path: Path) -> None:
+    """Of a write and of who cuts the file meanwhile: all that was written is there, or what was left."""
+    for shown, order in (100, ["ftruncate", "pwrite64"]), (10, ["pwrite64", "ftruncate"]):
+        trace = Trace()
+        trace.thread(2)
+        trace.open(at(1, 0.2, 0.5), 3, "f", EXCL | os.O_RDWR, ino=9)
+        trace.io(at(1, 1, 3), "pwrite64", 3, 100)
+        trace.call(at(2, 2, 4), "ftruncate", 0, 3, 10)
+        trace.call(at(1, 5, 6), "fstat", 0, 3, ino=9, size=shown)
+        trace.finish(tmp_path / f"{shown}.db")
+        with sqlite3.connect(tmp_path / f"{shown}.db") as connection:
+            done = connection.execute("SELECT name FROM call WHERE id > 1 ORDER BY id LIMIT 2").fetchall()
+            assert [name for (name,) in done] == order
+            assert connection.execute("SELECT count(*) FROM race").fetchone() == (1,)
+
+
 def test_what_a_read_has_got_that_no_order_explains_is_said_and_not_compared(tmp_path: Path) -> None:
     """Before the write nothing was there, and after it ten bytes."""
     for got in 0, 10, 7:
