@@ -10,6 +10,7 @@
 
 #include "making.h"
 
+#define RWF_NOAPPEND_FLAG 0x20u /* younger than the oldest headers */
 #define DIRENTS_MAX 0x100000u
 #define SOCK_PAIR_TYPES (SOCK_CLOEXEC | SOCK_NONBLOCK)
 
@@ -95,7 +96,8 @@ static void count_event(struct compiler *c, const struct ofd *ofd, bool write)
 static void choose_transfer(struct compiler *c, bool write)
 {
 	struct making *g = &c->making;
-	bool appends = choose_nr(c) == SYS_pwritev2 && choose_arg(c, 5) & RWF_APPEND;
+	u64 flags = choose_nr(c) == SYS_pwritev2 ? choose_arg(c, 5) : 0;
+	bool appends = flags & RWF_APPEND;
 	const struct ofd *ofd = g->about.ofd;
 	bool positioned = g->call->effect == DOES_PREAD || g->call->effect == DOES_PWRITE;
 	u8 op;
@@ -117,6 +119,11 @@ static void choose_transfer(struct compiler *c, bool write)
 		op = write ? WL_WRITE : WL_READ;
 	if (!choose_on_fd(c, op, ofd, positioned ? ACCESS_DATA : ACCESS_WRITE))
 		return;
+	/* The replay's would go to the end: it has the description's flags alone. */
+	if (flags & RWF_NOAPPEND_FLAG && ofd->flags & O_APPEND) {
+		choose_none(c, BECAUSE_NOT_DONE);
+		return;
+	}
 	g->args[1] = choose_length(bytes_asked(c, 2));
 	g->args[2] = appends ? (u64)g->item->offset : choose_arg(c, 3);
 	if (appends && !positioned && g->result >= 0)
