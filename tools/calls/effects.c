@@ -11,6 +11,7 @@
 
 /* Younger than the oldest headers, or in no header of theirs. */
 #define RENAME_EXCHANGE_FLAG 2u
+#define RENAME_WHITEOUT_FLAG 4u
 #define CLOSE_RANGE_CLOEXEC_FLAG 4u
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
 #define RWF_APPEND_FLAG 0x10u
@@ -801,10 +802,20 @@ static bool is_same_file(const struct about *a, const struct tracefile_attr *bef
 				a->file && a->node2->file == a->file;
 }
 
+/* Of an overlay: a device in the place of the name, which says that there is none. */
+static void leave_whiteout(struct world *w, struct node *node)
+{
+	struct file *file = world_new_file(w, NULL);
+
+	file->mode = S_IFCHR;
+	bind(w, node, file);
+}
+
 static void renamed(struct world *w, struct about *a)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
-	bool exchange = strlen(a->call->args) == 5 && last_arg(a) & RENAME_EXCHANGE_FLAG;
+	u64 flags = strlen(a->call->args) == 5 ? last_arg(a) : 0;
+	bool exchange = flags & RENAME_EXCHANGE_FLAG;
 	const struct tracefile_attr *before = effect_attr(a, TRACEFILE_ATTR_BEFORE);
 
 	if (result(a) < 0 || !a->node || !a->node2 || a->node == a->node2)
@@ -825,6 +836,8 @@ static void renamed(struct world *w, struct about *a)
 	if (a->node2->file)
 		lose_name(w, a, a->node2->file, before);
 	names_move(&w->names, a->node, a->node2);
+	if (flags & RENAME_WHITEOUT_FLAG)
+		leave_whiteout(w, a->node);
 }
 
 static void link_says(struct node *node, const char *target, u32 length)

@@ -417,6 +417,8 @@ static void name_found(struct compiler *c, const struct named *named, bool with_
 	if (g->call->effect == DOES_CHDIR || g->call->effect == DOES_CHROOT ||
 	    removes_directory(g))
 		f.mode = S_IFDIR | 0755;
+	/* Of a call that has a descriptor in front of the name, the row's file is that of it. */
+	with_file &= *g->call->args != 'f';
 	if (with_file && source_file(c->source, g->item->file, &attr, &size)) {
 		f.file = path_file_number(&attr);
 		f.mode = attr.mode ?: f.mode;

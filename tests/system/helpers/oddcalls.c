@@ -16,6 +16,8 @@
  *   pivot	names of one whose root is another mount (pivot_root); 77 if that is not allowed
  *   newmounts	the same, by fsmount, open_tree and move_mount; 77 if that is not allowed
  *   resolve	what openat2 is told of the way that a path takes
+ *   watched	a directory that inotify watches, by a name that no other call has
+ *   whiteout	a rename that leaves a whiteout; 77 if that is not allowed
  *   refused	calls that fail by what a replay does not have: bad memory, limits, a busy program
  */
 #define _GNU_SOURCE
@@ -26,6 +28,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -495,6 +498,24 @@ static void refused(void)
 	make("last", 0, 10);
 }
 
+static void watched(void)
+{
+	int fd = inotify_init1(0);
+
+	need(fd >= 0 && inotify_add_watch(fd, ".", IN_ALL_EVENTS) >= 0, "inotify");
+	close(make("one", 0, 10));
+	need(!unlink("one"), "unlink");
+	make("two", 0, 20);
+}
+
+static void whiteout(void)
+{
+	make("one", 0, 10);
+	if (syscall(SYS_renameat2, AT_FDCWD, "one", AT_FDCWD, "two", 4))
+		_exit(NOT_HERE);
+	need(!access("two", F_OK) && !access("one", F_OK), "whiteout");
+}
+
 static void wait_for_end(void)
 {
 	need(read(STDIN_FILENO, zeros, 1) == 0, "end");
@@ -509,7 +530,8 @@ int main(int argc, char **argv)
 		      { "deep", deep },	    { "handle", handle }, { "uring", uring },
 		      { "root", root },	    { "lost", lost },   { "mounts", mounts },
 		      { "pivot", pivot },   { "resolve", resolve }, { "refused", refused },
-		      { "wait", wait_for_end }, { "newmounts", newmounts } };
+		      { "wait", wait_for_end }, { "newmounts", newmounts },
+		      { "watched", watched }, { "whiteout", whiteout } };
 	unsigned int i;
 
 	for (i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
