@@ -803,12 +803,17 @@ static bool is_same_file(const struct about *a, const struct tracefile_attr *bef
 }
 
 /* Of an overlay: a device in the place of the name, which says that there is none. */
-static void leave_whiteout(struct world *w, struct node *node)
+static void leave_whiteout(struct world *w, const struct about *a)
 {
-	struct file *file = world_new_file(w, NULL);
+	struct node *parent = a->node->parent;
+	char name[NAME_MAX + 1];
+	struct file *file;
 
+	snprintf(name, sizeof(name), "%s", a->node->name);
+	names_move(&w->names, a->node, a->node2); /* the node has the other name then */
+	file = world_new_file(w, NULL);
 	file->mode = S_IFCHR;
-	bind(w, node, file);
+	bind(w, names_find(&w->names, parent, name, false), file);
 }
 
 static void renamed(struct world *w, struct about *a)
@@ -835,9 +840,11 @@ static void renamed(struct world *w, struct about *a)
 		a->node2->file = world_file(w, before, at_entry(a));
 	if (a->node2->file)
 		lose_name(w, a, a->node2->file, before);
+	if (flags & RENAME_WHITEOUT_FLAG) {
+		leave_whiteout(w, a);
+		return;
+	}
 	names_move(&w->names, a->node, a->node2);
-	if (flags & RENAME_WHITEOUT_FLAG)
-		leave_whiteout(w, a->node);
 }
 
 static void link_says(struct node *node, const char *target, u32 length)

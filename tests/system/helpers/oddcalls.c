@@ -513,7 +513,6 @@ static void whiteout(void)
 	make("one", 0, 10);
 	if (syscall(SYS_renameat2, AT_FDCWD, "one", AT_FDCWD, "two", 4))
 		_exit(NOT_HERE);
-	need(!access("two", F_OK) && !access("one", F_OK), "whiteout");
 }
 
 static void wait_for_end(void)
