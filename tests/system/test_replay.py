@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import random
@@ -209,6 +210,27 @@ def test_who_waits_is_woken_by_the_call_it_waits_for(tmp_path: Path) -> None:
     run = once(workload, tmp_path / "target", "--timing", "afap")
     assert run["same"] == run["compared"] == calls + 2
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before < calls / 40
+
+
+def test_at_full_speed_nobody_waits_for_what_is_done_and_time_with_none_is_said(tmp_path: Path) -> None:
+    """Two threads take turns. The log says how long each call came after the one that it had waited for, and
+    so how long none was under way.
+    """
+    trace, turns = Trace(), 200
+    trace.thread(2)
+    for i in range(turns):
+        trace.name(at(1, 4 * i, 4 * i + 1), "mkdir", 0, "n", ino=8 + i, mode=ordercases.DIR)
+        trace.name(at(2, 4 * i + 2, 4 * i + 3), "rmdir", 0, "n", ino=8 + i, mode=ordercases.DIR)
+    trace.finish(tmp_path / "t.db")
+    run = once(make(tmp_path / "t.db"), tmp_path / "target", "--timing", "afap", "--log", tmp_path / "log")
+    assert run["same"] == run["compared"] == 2 * turns
+    log = sorted(entry[1:3] for entry in struct.iter_unpack("<QQQq", (tmp_path / "log").read_bytes()))
+    assert len(log) == 2 * turns
+    idle = [begin - end for (_, end), (begin, _) in itertools.pairwise(log)]
+    assert min(idle) >= 0  # one after the other
+    assert sorted(idle)[turns] < 5_000_000
+    assert 0 < run["idle-times"] <= 2 * turns
+    assert run["idle-times"] < run["idle"] <= sum(idle)
 
 
 def reads_and_writes(seed: int, trace: Trace) -> list[tuple[int, float, float, int, str]]:

@@ -362,8 +362,8 @@ def test_who_gets_a_descriptor_s_number_again_comes_after_all_that_was_done_with
     trace.finish(tmp_path / "t.db")
     with sqlite3.connect(tmp_path / "t.db") as connection:
         done = connection.execute(
-                "SELECT call.name, ino FROM call JOIN file f ON f.id = call.file WHERE call.id > 3"
-            )
+            "SELECT call.name, ino FROM call JOIN file f ON f.id = call.file WHERE call.id > 3"
+        )
         assert [*done.fetchall()][1:3] == [("pwrite64", 10), ("close", 10)]
         assert connection.execute("SELECT count(*) FROM race WHERE first IS NULL").fetchone() == (1,)
 
