@@ -105,11 +105,12 @@ for name in "security.david", "trusted.david":
 """
     run, again, _ = replayed(work, program)
     assert run["same"] == run["compared"]
-    says = subprocess.run(
+    done = subprocess.run(
         [DAVID.parents[1] / "build/david-compile", "--stats", work.parent / "t.db", work.parent / "s.wl"],
         capture_output=True,
         text=True,
         check=True,
-    ).stdout
-    assert dict(line.split() for line in says.splitlines())["without-rights"] == "2"
+    )
+    assert dict(line.split() for line in done.stdout.splitlines())["without-rights"] == "2"
+    assert "left alone: 1 calls about security.david, 1 calls about trusted.david\n" in done.stderr
     assert not [name for name in os.listxattr(again / "old") if not name.startswith("user.")]

@@ -522,7 +522,7 @@ void compiler_free(struct compiler *c)
 	map_free(&c->adopted);
 	map_free(&c->threads);
 	map_free(&c->raced);
-	map_free(&c->xattrs);
+	xattrs_free(c);
 	map_free(&c->missing);
 	map_free(&c->named_files);
 	free(c->place);
@@ -557,4 +557,10 @@ struct uses *compiler_uses(struct compiler *c)
 u32 compiler_slots(const struct compiler *c)
 {
 	return c->slots.count;
+}
+
+const struct xattr_left *compiler_xattrs_left(const struct compiler *c, u32 *count)
+{
+	*count = c->xattr_lefts;
+	return c->xattr_left;
 }

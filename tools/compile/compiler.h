@@ -34,6 +34,12 @@ struct compile_figures {
 	u64 touches_left; /* pages that none touches: their file has no name */
 };
 
+/* Calls about an extended attribute that a replay leaves alone. */
+struct xattr_left {
+	char *name;
+	u64 calls;
+};
+
 struct compiler;
 
 struct compiler *compiler_new(struct source *source, const struct compile_options *options);
@@ -48,5 +54,6 @@ struct tree *compiler_tree(struct compiler *c);
 struct uses *compiler_uses(struct compiler *c);
 u32 compiler_slots(const struct compiler *c); /* that the replay needs */
 struct compile_figures compiler_figures(const struct compiler *c);
+const struct xattr_left *compiler_xattrs_left(const struct compiler *c, u32 *count);
 
 #endif

@@ -9,6 +9,7 @@
 #include "../common/number.h"
 #include "compiler.h"
 
+#define XATTRS_NAMED 5
 #define CACHED_NS 50000 /* less than disks take */
 
 static const char usage_text[] =
@@ -98,6 +99,24 @@ static void print_stats(struct compiler *c, u64 bytes, u64 elapsed, u64 starved)
 	}
 }
 
+/* A few of the names, as the trace has them first. */
+static void print_xattrs_left(const struct compiler *compiler)
+{
+	u32 count, i;
+	const struct xattr_left *left = compiler_xattrs_left(compiler, &count);
+
+	if (!count)
+		return;
+	fputs("david-compile: extended attributes of the kernel's and root's are left alone:",
+	      stderr);
+	for (i = 0; i < count && i < XATTRS_NAMED; i++)
+		fprintf(stderr, "%s %" PRIu64 " calls about %s", i ? "," : "", left[i].calls,
+			left[i].name);
+	if (count > i)
+		fprintf(stderr, ", and more about %u others", count - i);
+	fputc('\n', stderr);
+}
+
 static void print_guesses(const struct tree_guesses *g)
 {
 	if (g->sizes)
@@ -161,6 +180,7 @@ static int make_workload(const char *trace, const char *to, const struct compile
 			" calls: what others did meanwhile does not explain their results,"
 			" which are not compared\n",
 			figures.undecided);
+	print_xattrs_left(compiler);
 	if (figures.mapped)
 		fprintf(stderr,
 			"david-compile: %" PRIu64

@@ -69,6 +69,10 @@ struct compiler {
 	struct map adopted; /* by the trace's number of a description: the one of the world */
 	struct map umasks; /* by process: 1 + umask */
 	struct map xattrs; /* by file and attribute: what is known of it */
+	struct map xattrs_left; /* by name: 1 + its place in xattr_left */
+	struct xattr_left *xattr_left;
+	u32 xattr_lefts;
+	u64 xattr_left_room;
 	struct map listed; /* by description: has it given names, and not come to its end? */
 	struct map threads; /* by tid, of threads that others may join: 1 + place */
 	struct map missing; /* by node: a call has not found it, and none has made it since */
@@ -144,6 +148,7 @@ void choose_use_file(struct compiler *c, enum use_access access);
 
 /* xattrs.c: False: the call is about none. */
 bool xattrs_choose(struct compiler *c);
+void xattrs_free(struct compiler *c);
 bool choose_on_fd(struct compiler *c, u8 op, const struct ofd *ofd, enum use_access access);
 void choose_use_ofd(struct compiler *c, const struct ofd *ofd, enum use_access access);
 

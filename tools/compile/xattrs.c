@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 
 #include "../common/alloc.h"
+#include "../common/vec.h"
 #include "making.h"
 
 #define XATTR_ROOM_MAX 0x10000u /* XATTR_SIZE_MAX */
@@ -184,6 +185,31 @@ static void list(struct compiler *c, const struct asked *a)
 		g->flags |= WL_NO_RESULT;
 }
 
+static void leave_alone(struct compiler *c, const char *name)
+{
+	u64 *place = map_at(&c->xattrs_left, map_hash(HASH_GOLDEN, name, strlen(name)) >> 1);
+
+	if (!*place) {
+		c->xattr_left = vec_reserve(c->xattr_left, &c->xattr_left_room,
+					    c->xattr_lefts + 1ull, sizeof(*c->xattr_left));
+		c->xattr_left[c->xattr_lefts] = (struct xattr_left){ strdup(name), 0 };
+		*place = ++c->xattr_lefts;
+	}
+	c->xattr_left[*place - 1].calls++;
+	choose_none(c, BECAUSE_FORBIDDEN);
+}
+
+void xattrs_free(struct compiler *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->xattr_lefts; i++)
+		free(c->xattr_left[i].name);
+	free(c->xattr_left);
+	map_free(&c->xattrs_left);
+	map_free(&c->xattrs);
+}
+
 /* A value that is too long, or arguments that make no sense. */
 static bool is_refused(const struct making *g)
 {
@@ -217,7 +243,7 @@ bool xattrs_choose(struct compiler *c)
 	}
 	/* That it is not there a replay finds as well. */
 	if (is_kernels(a.name) && !(a.does == XATTR_GET && g->result == -ENODATA)) {
-		choose_none(c, BECAUSE_FORBIDDEN);
+		leave_alone(c, a.name);
 		return true;
 	}
 	if (a.does == XATTR_SET)
