@@ -345,6 +345,28 @@ def test_what_a_read_has_got_that_no_order_explains_is_said_and_not_compared(tmp
         assert bool(read["flags"] & NO_RESULT) == (got == 7)
 
 
+SQE, CQE, SUBMIT, PWRITE = 11, 12, 16, 18  # tools/calls/tracefile.h; a call
+
+
+def test_a_file_that_io_uring_writes_to_is_as_calls_say(tmp_path: Path) -> None:
+    """When it has grown no call says: nothing is held to an order of calls alone."""
+    for submitted in False, True:
+        trace = Trace()
+        trace.thread(2)
+        trace.open(at(1, 0.2, 0.5), 3, "f", EXCL | os.O_RDWR, ino=9)
+        if submitted:
+            submit = struct.pack("<BBHIQ", 23, 0, 0, 7, 1)
+            trace.record(SQE, 1, 0.6, nr=PWRITE, args=(3, 0, 5, 0), blobs=[(SUBMIT, submit)])
+            trace.record(CQE, 1, 0.7, nr=7, args=(1,), result=5)
+        trace.io(at(2, 2, 3), "read", 3, 100, result=7)
+        trace.io(at(1, 1, 4), "pwrite64", 3, 10)
+        trace.finish(tmp_path / f"{submitted}.db")
+        with sqlite3.connect(tmp_path / f"{submitted}.db") as connection:
+            assert connection.execute("SELECT count(*) FROM uring").fetchone() == (submitted,)
+            left = connection.execute("SELECT count(*) FROM race WHERE first IS NULL").fetchone()
+            assert left == (not submitted,)
+
+
 def test_who_gets_a_descriptor_s_number_again_comes_after_all_that_was_done_with_it(tmp_path: Path) -> None:
     """Emptied in front of the first write, the file would be as large as it is found. But the number that the
     open returns was another file's then.

@@ -147,6 +147,11 @@ static void note_names(struct finisher *f, const struct about *a)
 
 /* Sizes. */
 
+static bool is_file(const struct file *file)
+{
+	return file && (!file->mode || S_ISREG(file->mode));
+}
+
 static struct sized *sized_of(struct finisher *f, const struct file *file)
 {
 	u64 *place = map_at(&f->sized_by_file, file->id);
@@ -171,9 +176,16 @@ void finish_contested(struct finisher *f)
 	u32 i;
 
 	for (i = 0; i < f->sized_count; i++) {
-		if (f->sized[i].contested)
+		if (f->sized[i].contested && !f->sized[i].submitted)
 			*map_at(&f->overlaps.contested, f->sized[i].file) = f->sized[i].first + 2;
 	}
+}
+
+void finish_submitted(struct finisher *f, const struct about *a)
+{
+	if (is_file(a->file) && (s64)a->record->result >= 0 && a->call->effect != DOES_READ &&
+	    a->call->effect != DOES_PREAD)
+		sized_of(f, a->file)->submitted = true;
 }
 
 /* What a look at the open file says is so if nobody was changing that. */
@@ -247,11 +259,6 @@ static void note_set(struct finisher *f, const struct about *a, const struct fil
 	own->level = size;
 	own->exit = a->record->exit;
 	s->size = file->size;
-}
-
-static bool is_file(const struct file *file)
-{
-	return file && (!file->mode || S_ISREG(file->mode));
 }
 
 static void note_copied(struct finisher *f, const struct about *a)

@@ -259,6 +259,8 @@ static void submission_complete(struct finisher *f, struct submission *s,
 	a.record = submission_record(s, cqe);
 	if (a.call)
 		effect_of(&f->world, &a);
+	if (a.call)
+		finish_submitted(f, &a);
 	write_submission(f, s, &a, true);
 	if (a.call && a.call->effect == DOES_CLOSE && a.ofd && cqe->result != (u64)-EBADF)
 		world_close(&f->world, thread, s->record.args[0]);

@@ -33,6 +33,7 @@ struct sized {
 	u64 opened; /* when that was */
 	u32 file;
 	bool contested; /* in another order it may have had another size */
+	bool submitted; /* io_uring or AIO has changed it: no order of calls says when */
 };
 
 /* The last call about a number of a descriptor, in a table of them. */
@@ -93,6 +94,7 @@ void finish_about(struct db *db, enum db_table table, const struct about *a, u32
 /* finish-overlaps.c: notes what calls that overlapped are put in order by. */
 void finish_overlaps(struct finisher *f, const struct about *a);
 void finish_contested(struct finisher *f); /* at the end */
+void finish_submitted(struct finisher *f, const struct about *a);
 
 /* finish-submissions.c: submissions, and completions. */
 void finish_sqe(struct finisher *f, const struct tracefile_record *r);

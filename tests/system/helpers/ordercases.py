@@ -11,6 +11,7 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from davidlib.trace import program, tracefile
 
@@ -106,6 +107,10 @@ class Trace:
         blobs.append((tracefile.RUNS, b"".join(struct.pack("<II", *run) for run in runs)))
         args = (0, 0, 0, sum(count for _, count in runs), shared, writable + known)
         self._file.record(tracefile.PAGES, tid, entry=start, exit=start, args=args, blobs=blobs)
+
+    def record(self, kind: int, tid: int, time: float, **more: Any) -> None:
+        when = STEP + int(time * STEP)
+        self._file.record(kind, tid, entry=when, exit=when, **more)
 
     def map(self, who, fd: int, pages: int, address: int = 1 << 40, shared: bool = True, offset: int = 0):
         return self.call(who, "mmap", address, 0, 4096 * pages, 3, 1 if shared else 2, fd, 4096 * offset)
