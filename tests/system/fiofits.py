@@ -52,7 +52,7 @@ class Drive:
 
 DRIVES = (
     Drive("samsung-f1-1tb-7200", "fio-plot", "disk", "generic-500gb-7200", "1TB",
-          "it leaves out the last four commands: depths 1 and 32 do not tell that, nor reads its writes"),
+          "reads tell nothing of its writes"),
     Drive("hgst-hts72101-100gb-7200-2.5", "fio-plot", "disk", "generic-500gb-7200", "100GB",
           "it writes as if without a cache, and reads do not tell that"),
     Drive("Toshiba_P300_3TB", "perfscripts", "disk", "seagate-st2000dm006", "3TB"),

@@ -285,6 +285,21 @@ def test_how_long_reads_wait_tells_fairness_and_the_limit_of_age(tmp_path: Path)
             assert abs(model.rate(draft, job) / job.rate - 1) < 0.08
 
 
+@pytest.mark.parametrize("unseen", [5, pytest.param(1, marks=SELDOM)])
+def test_how_short_reads_wait_tells_what_is_left_out(unseen: int, tmp_path: Path) -> None:
+    """A rate does not: without percentiles the base's stays, which leaves out nothing."""
+    base = fromfio.base("generic-500gb-7200", None)
+    jobs = modelled(tmp_path, "generic-500gb-7200", ("randread", "4k", 1, 0), ("randread", "4k", 32, 0),
+                    options=(f"ncq_unseen={unseen}", "ncq_rotation=0.3"), waits=True)
+    draft, _ = fromfio.fit(base, fiojobs.load(str(written(tmp_path / "fio.json", *jobs))))
+    assert fiomodel.value(draft, "ncq_unseen") == str(unseen)
+    del jobs[1]["read"]["clat_ns"]["percentile"]["1.000000"]
+    draft, _ = fromfio.fit(base, fiojobs.load(str(written(tmp_path / "fio.json", *jobs))))
+    assert fiomodel.value(draft, "ncq_unseen") == "0"
+    missing = fromfio.undetermined(draft, fiojobs.load(str(tmp_path / "fio.json")))
+    assert any(line.startswith("ncq_unseen: needs") and "percentiles" in line for line in missing)
+
+
 def test_how_an_ssd_was_written_is_what_the_user_says(tmp_path: Path) -> None:
     how = ("precondition=random", "precondition_fill=0.1")
     asked = (("randread", "4k", 1, 0), ("randread", "4k", 32, 0), ("randread", "64k", 16, 0),

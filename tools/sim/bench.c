@@ -235,9 +235,18 @@ static double quantile_us(const u64 *times, u64 n, u32 thousandths)
 
 static void print_quantiles(const u64 *times, u64 n)
 {
-	printf("\"p50_us\": %.3f, \"p90_us\": %.3f, \"p99_us\": %.3f, \"p999_us\": %.3f",
-	       quantile_us(times, n, 500), quantile_us(times, n, 900), quantile_us(times, n, 990),
-	       quantile_us(times, n, 999));
+	static const struct {
+		const char *name;
+		u32 thousandths;
+	} quantiles[] = {
+		{ "p1_us", 10 }, { "p50_us", 500 }, { "p90_us", 900 }, { "p99_us", 990 },
+		{ "p999_us", 999 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(quantiles); i++)
+		printf("%s\"%s\": %.3f", i ? ", " : "", quantiles[i].name,
+		       quantile_us(times, n, quantiles[i].thousandths));
 }
 
 static void print_figures(const char *name, const struct job_figures *f, double seconds)

@@ -32,7 +32,7 @@ START = 1_000_000  # ns: when a job begins
 READ, WRITE, FLUSH = range(3)
 OPS = {"all": (READ, WRITE), "reads": (READ,), "writes": (WRITE,)}
 PARTS = ("overhead", "seek", "rotation", "transfer", "flush", "queued", "die", "channel", "map", "fault")
-QUANTILES = {"p50_us": 500, "p90_us": 900, "p99_us": 990, "p999_us": 999}  # thousandths
+QUANTILES = {"p1_us": 10, "p50_us": 500, "p90_us": 900, "p99_us": 990, "p999_us": 999}  # thousandths
 REFUTING = ("empty_reads", "unsteady", "failed", "unmet_faults")
 UNITS = {"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "sectors": 1, "rpm": 1, "ps": 1e-3}
 

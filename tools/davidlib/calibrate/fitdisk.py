@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from .depth import AGE_LIMITS, ALIKE, NONE, WINDOWS, least
 from .fiojobs import FioJob
@@ -17,8 +17,8 @@ MOST_RUNS = 1 << 13
 LONGEST_SETTLE = 100_000_000  # ns
 MOST_UNSEEN = 6  # of the last commands
 FEW = 8  # outstanding
-FAIR, AGED = 99.0, 99.9  # percent: waits by which fairness and a limit of age show
-FAIR_DEPTH, AGED_DEPTH = 16, 16  # the most, and the least, outstanding at which they do
+SHORT, FAIR, AGED = 1.0, 99.0, 99.9  # percent: waits by which commands left out, fairness, and a limit show
+SHORT_DEPTH, FAIR_DEPTH, AGED_DEPTH = 16, 16, 16  # outstanding: the least, the most, the least for that
 TOLD = 0.1  # of a logarithm: two waits that differ by more
 
 
@@ -89,21 +89,47 @@ def _windows(draft: Draft, depth: int) -> list[int]:
     return sorted({*told, max(depth, int(value(draft, "ncq_depth")))}, reverse=True)
 
 
+Choice = tuple[float, int, int, int]  # how far off its rates are; window, share, unseen
+
+
+def _options(window: int, share: int, unseen: int) -> tuple[str, ...]:
+    return f"ncq_depth={window}", f"ncq_rotation={share / 1000}", f"ncq_unseen={unseen}"
+
+
+def _by_short_waits(model: Model, draft: Draft, job: FioJob, best: Choice,
+                    with_unseen: Callable[[int], Choice]) -> Choice:
+    """A command that the choice leaves out at first waits for as many others, then for its own service."""
+
+    def off(choice: Choice) -> float:
+        return abs(math.log(model.wait(draft, job, SHORT, *_options(*choice[1:])) / job.waits[SHORT]))
+
+    waited = round(job.waits[SHORT] * job.rate / 1e6)  # for so many services
+    near = {unseen for unseen in range(waited - 2, waited + 1) if 0 <= unseen < best[1]}
+    others = [with_unseen(unseen) for unseen in sorted(near - {best[3]})]
+    tried = [choice for choice in others if choice[0] < max(best[0], NEAR)]
+    nearest = min(tried, key=off, default=best)
+    return nearest if off(nearest) < off(best) - TOLD else best
+
+
 def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
     """How many commands the drive chooses from, and how much of their angle it knows.
 
-    The deepest job cannot tell the two apart: the largest window that will do, and the best one where none
-    does. A job of a middle depth tells how many of the last commands the drive leaves out.
+    The deepest job's rate cannot tell the two apart: the largest window that will do, and the best one where
+    none does. A job of a middle depth tells how many of the last commands the drive leaves out; without one
+    the deepest job's shortest waits do.
     """
     deep, middle = jobs[0], jobs[1:]
 
     @cache
     def off(job: int, window: int, share: int, unseen: int) -> float:
-        options = f"ncq_depth={window}", f"ncq_rotation={share / 1000}", f"ncq_unseen={unseen}"
-        return abs(math.log(model.rate(draft, jobs[job], *options) / jobs[job].rate))
+        return abs(math.log(model.rate(draft, jobs[job], *_options(window, share, unseen)) / jobs[job].rate))
 
     def worst(window: int, share: int, unseen: int) -> float:
         return max(off(job, window, share, unseen) for job in range(len(jobs)))
+
+    def best_share(window: int, unseen: int) -> Choice:
+        share = least(0, NONE, lambda share: worst(window, share, unseen))
+        return worst(window, share, unseen), window, share, unseen
 
     before = int(value(draft, "ncq_unseen"))
     left_out = sorted(range(MOST_UNSEEN + 1), key=lambda unseen: abs(unseen - before)) if middle else [before]
@@ -111,16 +137,24 @@ def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
     for window in _windows(draft, deep.depth):
         for unseen in left_out:
             if best[0] >= NEAR and unseen < max(window, 2):
-                share = least(0, NONE, lambda share: worst(window, share, unseen))  # noqa: B023
-                best = min(best, (worst(window, share, unseen), window, share, unseen))
+                best = min(best, best_share(window, unseen))
         left_out = [best[3]]  # a smaller window leaves out no more
+    told = middle[0].said if middle else ""
+    if _tell_short_waits(jobs):
+        best = _by_short_waits(model, draft, deep, best, partial(best_share, best[1]))
+        told = f"{SHORT:g} % wait {deep.waits[SHORT] / 1000:.4g} ms at most at depth {deep.depth}"
     _, window, share, unseen = best
     new = draft.copy()
     new.set("ncq_depth", window, "fitted", deep.said)
     new.set("ncq_rotation", f"{share / 1000:.3f}", "fitted", deep.said)
-    if middle:
-        new.set("ncq_unseen", unseen, "fitted", middle[0].said)
+    if told:
+        new.set("ncq_unseen", unseen, "fitted", told)
     return new
+
+
+def _tell_short_waits(jobs: list[FioJob]) -> bool:
+    """Where no job of a middle depth tells more."""
+    return len(jobs) == 1 and jobs[0].depth >= SHORT_DEPTH and SHORT in jobs[0].waits
 
 
 def _waited(jobs: list[FioJob], percent: float) -> list[FioJob]:
@@ -236,6 +270,11 @@ def _choosing(jobs: list[FioJob]) -> list[FioJob]:
     return deepest + middle
 
 
+def _of_unseen(jobs: list[FioJob]) -> list[FioJob]:
+    choosing = _choosing(jobs)
+    return choosing if _tell_short_waits(choosing) else choosing[1:]
+
+
 def _without_single(jobs: list[FioJob]) -> list[FioJob]:
     return [] if _single(jobs) else _choosing(jobs)[:1]
 
@@ -252,8 +291,8 @@ KNOBS = (
     Knob("ncq_age_limit", f"percentiles of the deepest random reads, of {AGED_DEPTH} or more", _of_age,
          whole=fit_age),
     Knob("seek", "random reads at depth 1", _without_single, changes=(slower,), low=0.1, high=5.0),
-    Knob("ncq_unseen", f"random reads at a depth of 3 to {FEW}, beside deeper ones",
-         lambda jobs: _choosing(jobs)[1:], whole=lambda model, draft, jobs: draft),
+    Knob("ncq_unseen", f"random reads at a depth of 3 to {FEW}, beside deeper ones, or percentiles of these",
+         _of_unseen, whole=lambda model, draft, jobs: draft),
     Knob("write_segments, write_settle", "random writes",
          lambda jobs: one_of(jobs, lambda job: job.random and job.writes == 1 and not job.fsync, small),
          whole=fit_writes),
