@@ -588,20 +588,33 @@ static u64 idle_moves(const struct ssd *ssd, u64 now)
 }
 
 /*
- * Collection of that time. Its end disturbs nobody. What it had time for, and there was nothing to
- * move, it does not do later.
+ * A piece of what collection has had the time for, @due pages since the last command. False: there
+ * is nothing more to move.
+ */
+static bool collect_piece(struct ssd *ssd, u64 due)
+{
+	u64 rest = due - ssd->moved_ahead;
+	bool more = ftl_idle(ssd->ftl, &rest, ssd->profile->gc_idle_room / FTL_PAGE);
+
+	ssd->moved_ahead = due - rest;
+	return more;
+}
+
+/*
+ * Collection of the idle time up to @now. Its end disturbs nobody. What it had time for, and there
+ * was nothing to move, it does not do later.
  */
 static void collect_idle(struct ssd *ssd, u64 now)
 {
-	u64 due = idle_moves(ssd, now), moves, room = ssd->profile->gc_idle_room / FTL_PAGE;
+	u64 due = idle_moves(ssd, now);
 
 	if (due <= ssd->moved_ahead)
 		return;
-	moves = due - ssd->moved_ahead;
-	while (ftl_idle(ssd->ftl, &moves, room))
+	while (collect_piece(ssd, due))
 		;
 	/* What is less than a page of the map stays. */
-	ssd->moved_ahead = moves >> ftl_shift(ssd->ftl) ? due : due - moves;
+	if ((due - ssd->moved_ahead) >> ftl_shift(ssd->ftl))
+		ssd->moved_ahead = due;
 	ssd->seen = *ftl_figures(ssd->ftl);
 }
 
@@ -643,57 +656,37 @@ static bool is_folding(const struct ssd *ssd, u64 now, u64 *credit)
 	return true;
 }
 
+/* A piece of what an idle drive folds. Returns its pages, 0: no more; *@left as of ftl_fold() */
+static u64 fold_piece(struct ssd *ssd, u64 due, bool *left)
+{
+	u64 piece = ftl_fold(ssd->ftl, due - ssd->folded_ahead, left);
+
+	ssd->folded_ahead += piece;
+	return piece;
+}
+
 /* What an idle drive has folded of its SLC cache by @now. */
 static void fold_idle(struct ssd *ssd, u64 now, bool command)
 {
-	u64 folded = ssd->folded_ahead, credit, due, piece;
+	u64 credit;
 	bool left;
 
 	if (!is_folding(ssd, now, &credit))
 		return;
-	due = div_u64(credit, PAGE_BYTES);
-	do {
-		piece = ftl_fold(ssd->ftl, due - folded, &left);
-		folded += piece;
-	} while (piece);
+	while (fold_piece(ssd, div_u64(credit, PAGE_BYTES), &left))
+		;
+	ssd->fold_credit = left ? credit - ssd->folded_ahead * PAGE_BYTES : 0;
 	ssd->folded_until = now;
 	ssd->folded_ahead = 0;
-	ssd->fold_credit = left ? credit - folded * PAGE_BYTES : 0;
 	ssd->seen = *ftl_figures(ssd->ftl);
 	if (left && command)
 		interrupt_folding(ssd, now);
 }
 
-/* A piece of what fold_idle() would fold. False: there is nothing more. *@left as of ftl_fold() */
-static bool fold_ahead(struct ssd *ssd, u64 now, bool *left)
-{
-	u64 credit, piece, due = 0;
-
-	if (is_folding(ssd, now, &credit))
-		due = div_u64(credit, PAGE_BYTES) - ssd->folded_ahead;
-	piece = ftl_fold(ssd->ftl, due, left);
-	ssd->folded_ahead += piece;
-	return piece;
-}
-
-/* The same of collect_idle() */
-static bool collect_ahead(struct ssd *ssd, u64 now)
-{
-	u64 due = idle_moves(ssd, now), moves, rest;
-	bool more;
-
-	if (due <= ssd->moved_ahead)
-		return false;
-	moves = due - ssd->moved_ahead;
-	rest = moves;
-	more = ftl_idle(ssd->ftl, &rest, ssd->profile->gc_idle_room / FTL_PAGE);
-	ssd->moved_ahead += moves - rest;
-	return more;
-}
-
 bool ssd_catch_up(struct ssd *ssd, u64 now)
 {
 	const struct profile *profile = ssd->profile;
+	u64 credit, due = ssd->folded_ahead;
 	bool more = false, left = false;
 
 	/* Before each request: most drives are done here. */
@@ -702,11 +695,15 @@ bool ssd_catch_up(struct ssd *ssd, u64 now)
 	if (!ftl_is_used_by(ssd->ftl, ssd))
 		return false;
 	ssd_run_to(ssd, now);
-	if (profile->slc_cache && profile->slc_fold_rate)
-		more = fold_ahead(ssd, now, &left);
+	if (profile->slc_cache && profile->slc_fold_rate) {
+		if (is_folding(ssd, now, &credit))
+			due = div_u64(credit, PAGE_BYTES);
+		more = fold_piece(ssd, due, &left);
+	}
 	/* While there is something to fold a command may find that it does not collect. */
-	if (!more && !left)
-		more = collect_ahead(ssd, now);
+	due = idle_moves(ssd, now);
+	if (!more && !left && due > ssd->moved_ahead)
+		more = collect_piece(ssd, due);
 	ssd->seen = *ftl_figures(ssd->ftl);
 	return more;
 }

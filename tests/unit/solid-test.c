@@ -1189,6 +1189,33 @@ static void what_an_idle_drive_has_done_comes_in_pieces(struct kunit *test)
 		     "gc_idle_room=12MiB", 1, 1025, 128);
 }
 
+/* In ten idle times of 11 ms, 10 ms of each. */
+static void what_an_idle_drive_collects_is_by_its_rate(struct kunit *test)
+{
+	static struct rig rig;
+	u64 begin;
+	u32 i, late;
+
+	for (late = 0; late < 2; late++) {
+		prepare(&rig, test, PLAIN_SSD, "precondition=random;gc_idle_rate=40MB/s;"
+			"gc_idle_after=1ms;gc_idle_room=14MiB");
+		rig.now = 1 * MS;
+		time_of(&rig, DISK_READ, 0, 8);
+		begin = idle_work(&rig);
+		for (i = 1; i <= 10; i++) {
+			rig.now = 11 * MS * i - 3 * MS;
+			/* Who asks before the command comes changes nothing. */
+			while (late && disk_catch_up(rig.disk, rig.now))
+				;
+			rig.now += 4 * MS;
+			time_of(&rig, DISK_READ, 0, 8);
+			/* 10 ms of 40 MB/s are 97.7 pages of 4 KiB. */
+			KUNIT_EXPECT_EQ(test, idle_work(&rig) - begin, 97ULL * i);
+		}
+		done(&rig);
+	}
+}
+
 /* An older host in front: its flush waits for all commands, and what comes later for the flush. */
 static void serial_ata_flushes_alone(struct kunit *test)
 {
@@ -1327,6 +1354,7 @@ static struct kunit_case solid_cases[] = {
 	KUNIT_CASE(an_interrupt_may_tell_of_several_commands),
 	KUNIT_CASE(a_late_call_changes_no_time),
 	KUNIT_CASE(what_an_idle_drive_has_done_comes_in_pieces),
+	KUNIT_CASE(what_an_idle_drive_collects_is_by_its_rate),
 	KUNIT_CASE(serial_ata_flushes_alone),
 	KUNIT_CASE(waits_are_parts_of_their_own),
 	KUNIT_CASE(tags_run_out_and_come_back),
