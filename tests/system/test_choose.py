@@ -114,6 +114,21 @@ def holds(profile: str, level: str, members: int) -> int:
     return 512 * candidates.sectors_of(level, members, sectors(profile))
 
 
+@pytest.mark.parametrize("words", ["0 members=3", "1 members=2", "4 members=3", "5 members=4 chunk=64K",
+                                   "6 members=5", "10 members=4", "10 members=3 layout=f2"])
+def test_the_sectors_of_an_array_are_those_that_its_members_have(words: str) -> None:
+    """david-sim's sum beside its list of pieces, with what mdadm keeps for itself, of drives of 300 MiB."""
+    line = [build.ensure("david-sim"), "layout", "--array", f"{words} metadata=1.2", "--size", str(300 << 11)]
+    total = int(subprocess.run([*line, "--total"], capture_output=True, text=True, check=True).stdout)
+    pieces = subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()[1:]
+    first = {(sector, int(count)) for holds, sector, _, _, count in (piece.split(",") for piece in pieces)
+             if holds == "data"}
+    assert total == sum(count for _, count in first)
+    level, members = words.split()[0], int(words.split()[1].partition("=")[2])
+    if level in candidates.LEVELS and len(words.split()) == 2:
+        assert total == candidates.sectors_of(level, members, 300 << 11)
+
+
 def brute(profile: str, level: str, iops: float, p99_ms: float, capacity: int, job: str) -> int | None:
     """The least members that do; None: there are none."""
     for members in ROOM[level]:

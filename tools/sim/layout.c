@@ -8,6 +8,7 @@
 
 static const char usage[] =
 "Usage: david-sim layout --array 'LEVEL members=N [chunk=BYTES] [layout=NAME]' [--size S]\n"
+"                         [--total]\n"
 "\n"
 "Print where an array's sectors lie on its members, as Linux's md puts them: a line\n"
 "\"holds,sector,member,member_sector,sectors\" for each chunk and copy. \"holds\" is data, P or Q;\n"
@@ -17,6 +18,7 @@ static const char usage[] =
 "  --array WORDS       the array, such as '5 members=8 chunk=64K layout=left-symmetric'\n"
 "  --size S            sectors of 512 bytes of each drive, all of them for data where the words\n"
 "                      name no metadata (default: 16 chunks)\n"
+"  --total             print only how many sectors the array has\n"
 "  -h, --help          this text\n"
 "\n"
 "An array's words:\n";
@@ -61,9 +63,11 @@ int layout_main(int argc, char **argv)
 	const char *words = NULL;
 	struct array_setup setup;
 	u64 size = 0;
+	bool total = false;
 	const struct sim_option options[] = {
 		SIM_OPTION_ARRAY(&words),
 		SIM_OPTION_SIZE(&size),
+		{ .name = "total", .kind = SIM_FLAG, .into = &total },
 		{ }
 	};
 
@@ -73,6 +77,9 @@ int layout_main(int argc, char **argv)
 		return bad_usage(command, "--array is needed");
 	if (array_parse(&setup, words, size))
 		return 1;
-	print_chunks(&setup.layout);
+	if (total)
+		printf("%llu\n", (unsigned long long)setup.layout.sectors);
+	else
+		print_chunks(&setup.layout);
 	return 0;
 }

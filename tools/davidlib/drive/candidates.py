@@ -20,6 +20,7 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 import tempfile
 import threading
 from dataclasses import dataclass, field
@@ -38,8 +39,6 @@ DEPTHS = (1, 4, 16, 64)
 COUNT = 4000  # requests of a job: 40 are beyond the 99th percentile
 FILLINGS = 4.1  # of the caches, until david-sim takes them for full: four
 MOST_WARM = 400_000  # requests before those that count
-CHUNK = 1024  # sectors, as mdadm's
-MIB, GIB = 1 << 11, 1 << 21  # sectors
 LOTS = 4  # times as much as is asked: whether it bears more is not looked for
 SLACK = 2  # times as many a drive may serve in an array as by itself, at most
 SEEN = 5  # percent of reads, from which on a percentile has to do with them
@@ -120,24 +119,23 @@ class Tried:
         return list(dict.fromkeys(text for one in self.points for text in one.doubts))
 
 
-def left_by_mdadm(sectors: int, chunk: int) -> int:
-    """Of a drive for data, with metadata 1.2: behind a superblock, a bitmap, and room for a later reshape."""
-    bitmap = 256 if sectors - 128 >= 200 * GIB else 128 if sectors - 8 > 8 * GIB else 8
-    spare = 128 * MIB
-    while spare << 10 > sectors and (not chunk or spare >= 4 * chunk):
-        spare >>= 1
-    left = sectors - -(-(24 + bitmap + spare) // MIB) * MIB
-    return left // (chunk or 128) * (chunk or 128)
+@functools.cache
+def left_by_mdadm(level: str, sectors: int) -> int:
+    """Of each drive for data, as david-sim knows it; 0: the drive is too small. RAID-0 stands for others."""
+    words = f"{level} members=2 metadata=1.2"
+    line = [str(build.ensure("david-sim")), "layout", "--total", "--array", words, "--size", str(sectors)]
+    done = subprocess.run(line, capture_output=True, text=True)
+    return int(done.stdout or 0) // (1 if level == "1" else 2)
 
 
 def sectors_of(level: str, members: int, sectors: int) -> int:
-    """Of an array with chunks of CHUNK, of drives that have so many; david-sim has the same default."""
+    """Of an array with chunks as mdadm's, of drives that have so many; david-sim has the same default."""
     if level == NONE:
         return sectors
     if level == "1":
-        return left_by_mdadm(sectors, 0)
+        return left_by_mdadm(level, sectors)
     data = {"0": members, "10": members // 2, "5": members - 1, "6": members - 2}[level]
-    return left_by_mdadm(sectors, CHUNK) * data
+    return left_by_mdadm("0", sectors) * data
 
 
 def members_of(level: str, most: int) -> list[int]:
