@@ -13,7 +13,7 @@ import pytest
 
 from davidlib import losses
 from davidlib.trace import blocks, formats, importing
-from davidlib.trace.account import DOUBLED
+from davidlib.trace.account import DOUBLED, MAYBE_AGAIN
 from davidlib.util import UserError
 from helpers.davidtool import program as david_program
 
@@ -343,6 +343,16 @@ def test_lines_that_are_alike_by_themselves_may_come_again(kind: str, line: str,
     source = tmp_path / "log"
     source.write_text(line * 200)
     assert importing.import_lines(kind, source, tmp_path / "t.db").calls() >= 200
+
+
+def test_a_log_without_times_that_may_be_there_twice_says_so(tmp_path: Path) -> None:
+    """strace -A appends a second run, which may be just as the first one."""
+    run = "".join(f'7 pread64(3, "x", 4096, {n}) = 4096\n' for n in range(30)) + "7 +++ exited with 0 +++\n"
+    for count, expected in ((1, {}), (2, {MAYBE_AGAIN: (20, 32)})):
+        (tmp_path / "log").write_text(run * count)
+        taken = importing.import_lines("strace", tmp_path / "log", tmp_path / f"{count}.db")
+        guessed = taken.account.guessed
+        assert {what: (kind.count, kind.line) for what, kind in guessed.items()} == expected
 
 
 @pytest.mark.parametrize("kind", [*TIMED, "fio"])

@@ -19,6 +19,7 @@ SUMMARY = "lines of the summary"
 KEPT = 200  # lines without a call, for who wants to know what they are
 AGAIN = 20  # lines by which a text's beginning is known again
 BEHIND = 100_000  # lines among which one is looked for that is there twice
+MAYBE_AGAIN = "lines as at the beginning: of a second run, or it is there twice, and no times tell which"
 DOUBLED = "lines that are there twice, with their times"
 _TIME = re.compile(r"\d{6}|\d\.\d{3}")  # in a line; what has none, as a heading, may well come again
 
@@ -123,9 +124,12 @@ class Account:
         if self.joined:
             raise UserError(f"{name}: at line {self.joined[0]} {self.joined[1]}; split the file there and "
                             "take one of the parts")
-        if clock != Clock.NONE and self.again and len(set(self._first)) > AGAIN // 2:
+        again = self.again and len(set(self._first)) > AGAIN // 2
+        if again and clock != Clock.NONE:
             raise UserError(f"{name}: from line {self.again} on it is there again: {AGAIN} lines with their "
                             "times are those that it begins with; take one of both")
+        if again:
+            self.guessed[MAYBE_AGAIN] = Kind(AGAIN, self.again, self._first[0].strip()[:EXAMPLE])
 
         if clock == Clock.FINE:
             self.guessed |= self._doubled
