@@ -200,6 +200,32 @@ def test_an_interaction_is_told_where_its_interval_excludes_1(table: Callable) -
     assert any("ext4 is better with " + DRIVES[0] in text for text in answer.depends(loaded, "seconds"))
 
 
+def test_only_like_is_beside_like_where_runs_are_missing() -> None:
+    """xfs wins on small blocks alone, on every drive, and the second drive has no runs with large ones: the
+    average of both blocks stood beside that of the small ones, and told of a drive that made a difference."""
+    def rate(words: dict[str, str], seed: int) -> float:
+        wins = words["file system"] == "xfs" and words.get("block") == "4K"
+        return (300.0 if wins else 100.0) * (1 + seed / 5) * math.exp(seed / 1000)
+
+    loaded = [one for one in made(rate) if one["run"]["workload"]["name"] == "random-read"]
+    of = factors.factors_of
+    assert not [one for one in factors.interactions(loaded, "operations") if one.other == "drive"]
+    left = [one for one in loaded if of(one)["drive"] == DRIVES[0] or of(one)["block"] == "4K"]
+    assert 0 < len(left) < len(loaded)
+    assert not [one for one in factors.interactions(left, "operations") if one.other == "drive"]
+    # What both have of it is still told of, and without an average nothing says that it is one.
+    for one in left:
+        one["result"]["operations_per_s"] *= 2 if of(one) == {
+            "file system": "ext4", "drive": DRIVES[1], "block": "4K"} else 1
+    [found] = [one for one in factors.interactions(left, "operations")
+               if (one.first, one.second, one.other) == ("ext4", "xfs", "drive")]
+    assert found.sides[0].mean == pytest.approx(1 / 3) and found.sides[1].mean == pytest.approx(2 / 3)
+    assert found.over == () and "on average" not in answer._interaction(found, "operations")
+    # No drive has what the other has.
+    none = [one for one in left if of(one)["drive"] == DRIVES[1] or of(one)["block"] != "4K"]
+    assert not [one for one in factors.interactions(none, "operations") if one.other == "drive"]
+
+
 def test_no_interaction_is_told_where_there_is_none() -> None:
     shake = noise(3)
     loaded = made(lambda words, seed: (2 if words["file system"] == "xfs" else 1)

@@ -182,9 +182,10 @@ def _interaction(found: factors.Interaction, metric: str) -> str:
     if found.low < found.high:
         whole = f"95 % for all {found.pairs} pairs together" if found.pairs > 1 else "95 %"
         between = f"interval {' to '.join(apart(found.low, found.high))}, {whole}, "
+    over = f", on average over {' and '.join(f'the {name}' for name in found.over)}" if found.over else ""
     return (f"{found.workload}: the {METRICS[metric].name} of {found.first} and {found.second} depend on the "
-            f"{found.other}: {turned}{found.first} has {one} times that of {found.second} with {found.here}, "
-            f"and {two} times with {found.there}, {apart(found.times, 1)[0]} times as much "
+            f"{found.other}{over}: {turned}{found.first} has {one} times that of {found.second} with "
+            f"{found.here}, and {two} times with {found.there}, {apart(found.times, 1)[0]} times as much "
             f"({between}{found.count} seeds).")
 
 

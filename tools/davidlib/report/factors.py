@@ -6,9 +6,9 @@ question has several, or else its first dimension.
 All other dimensions make groups; variants of one group differ in the asked factor alone.
 
 An interaction is where the ratio of two of its values is another one for two values of another factor:
-two-way, of logarithms, with seeds as blocks, averaged over what is left. It is told only where its interval
-excludes 1. There are many pairs of values, so intervals are wider than that of one would be (Bonferroni):
-95 % is for all pairs of a workload together.
+two-way, of logarithms, with seeds as blocks, averaged over what is left: over that which both have, so that
+only like is beside like. It is told only where its interval excludes 1. There are many pairs of values, so
+intervals are wider than that of one would be (Bonferroni): 95 % is for all pairs of a workload together.
 """
 
 from __future__ import annotations
@@ -105,6 +105,7 @@ class Interaction:
     count: int  # of seeds
     pairs: int  # of which this is one: the interval is of all of them together
     sides: tuple[figures.Estimate, figures.Estimate]  # first over second, here and there
+    over: tuple[str, ...]  # the dimensions over which these are averages
 
     @property
     def shown(self) -> bool:
@@ -115,7 +116,8 @@ class Interaction:
         return min(abs(math.log(self.low)), abs(math.log(self.high)))
 
 
-Cell = dict[tuple[tuple[str, str], ...], dict[int, float]]  # by the rest of the factors: seed -> value
+Rest = tuple[tuple[str, str], ...]  # of a run's factors
+Cell = dict[Rest, dict[int, float]]  # seed -> value
 
 
 def _cells(runs: Runs, metric: str, factor: str, other: str) -> dict[tuple[str, str], Cell]:
@@ -132,15 +134,30 @@ def _cells(runs: Runs, metric: str, factor: str, other: str) -> dict[tuple[str, 
     return found
 
 
-def _by_seed(one: Cell, two: Cell) -> dict[int, float]:
-    """Mean logarithm of the ratio, over what both have of the rest; seeds that have all of that."""
-    logs: dict[int, list[float]] = {}
-    shared = [rest for rest in one if rest in two]
-    for rest in shared:
-        for seed in one[rest].keys() & two[rest].keys():
-            if one[rest][seed] > 0 and two[rest][seed] > 0:
-                logs.setdefault(seed, []).append(math.log(one[rest][seed] / two[rest][seed]))
-    return {seed: statistics.fmean(found) for seed, found in logs.items() if len(found) == len(shared)}
+def _ratios(one: Cell, two: Cell) -> Cell:
+    """Logarithms, for all of the rest that both have."""
+    return {rest: {seed: math.log(value / two[rest][seed]) for seed, value in seeds.items()
+                   if seed in two[rest] and value > 0 and two[rest][seed] > 0}
+            for rest, seeds in one.items() if rest in two}
+
+
+def _alike(*sides: Cell) -> tuple[list[dict[int, float]], tuple[str, ...]]:
+    """Of each side the mean by seed, over what all have of the rest, and over which dimensions that is. A
+    dimension that one side does not have at all, such as an SSD's precondition, makes nothing unlike."""
+    shared = set.intersection(*({name for name, _ in rest} for side in sides for rest in side))
+
+    def common(rest: Rest) -> Rest:
+        return tuple((name, word) for name, word in rest if name in shared)
+
+    everywhere = set.intersection(*({common(rest) for rest in side} for side in sides))
+    kept = [{rest: seeds for rest, seeds in side.items() if common(rest) in everywhere} for side in sides]
+    words: dict[str, set[str]] = {}
+    for name, word in (pair for side in kept for rest in side for pair in rest):
+        words.setdefault(name, set()).add(word)
+    means = [{seed: statistics.fmean(seeds[seed] for seeds in side.values())
+              for seed in set.intersection(*(set(seeds) for seeds in side.values()))} if side else {}
+             for side in kept]
+    return means, tuple(name for name, found in words.items() if len(found) > 1)
 
 
 def estimate(values: list[float], level: float) -> figures.Estimate:
@@ -169,19 +186,22 @@ def _of_workload(runs: Runs, metric: str, workload: str) -> list[Interaction]:
     for other in others:
         cells = _cells(runs, metric, factor, other)
         for (first, second), (here, there) in _pairs(cells):
-            sides = [_by_seed(cells[first, place], cells[second, place]) for place in (here, there)]
+            ratios = [_ratios(cells[first, place], cells[second, place]) for place in (here, there)]
+            if not all(ratios):
+                continue
+            sides, over = _alike(*ratios)
             seeds = sorted(sides[0].keys() & sides[1].keys())
             if len(seeds) > 1:
-                tried.append((other, first, second, here, there, sides, seeds))
+                tried.append((other, first, second, here, there, sides, seeds, over))
     # As many as could be said by chance.
     level = 1 - (1 - LEVEL) / max(len(tried), 1)
     found = []
-    for other, first, second, here, there, sides, seeds in tried:
+    for other, first, second, here, there, sides, seeds, over in tried:
         times = estimate([sides[0][seed] - sides[1][seed] for seed in seeds], level)
         each = tuple(estimate([side[seed] for seed in seeds], level) for side in sides)
         assert times.low is not None and times.high is not None
         found.append(Interaction(workload, factor, first, second, other, here, there, times.mean, times.low,
-                                 times.high, len(seeds), len(tried), (each[0], each[1])))
+                                 times.high, len(seeds), len(tried), (each[0], each[1]), over))
     return found
 
 
