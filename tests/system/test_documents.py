@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import re
 import shlex
 import subprocess
@@ -186,9 +187,52 @@ def session(text: str) -> tuple[str, list[list[str]]]:
     return typed, [line.split() for line in printed.split("\n") if re.search(r"\d", line)]
 
 
+# By which share the figures of a line may differ, by how it begins. Each system call of the tools takes a
+# nanosecond or more of the virtual clock, and then other requests meet in the queue. With up to 400 looks at
+# the clock before each command (six sessions, 2026-11-29) the means of reads differed by 2.6 % and their
+# count by 3.5, those of writes by 0.15, the time that the drive was busy by 0.55 and its rate by 0.15: this
+# is twice as much, and for writes more than what a change of the tools came to (5,159). What is not here did
+# not differ.
+NOISE = {"read": 0.07, "write": 0.01, "drive busy": 0.012}
+FIGURE = re.compile(r"\d[\d.]*")
+
+
+def noise_of(line: list[str]) -> float:
+    return NOISE.get(" ".join(itertools.takewhile(lambda word: not FIGURE.fullmatch(word), line)), 0)
+
+
+def is_said(shown: list[str], said: list[list[str]]) -> bool:
+    """Is there a line of the same words, whose figures differ by no more than the noise?"""
+    def same(one: str, other: str) -> bool:
+        if not FIGURE.fullmatch(one) or not FIGURE.fullmatch(other):
+            return one == other
+        return abs(float(one) - float(other)) <= noise_of(shown) * float(other)
+
+    return any(len(line) == len(shown) and all(map(same, shown, line)) for line in said)
+
+
+def planted(shown: list[str]) -> Iterator[list[str]]:
+    """The line with each of its figures wrong: by more than twice the noise, or in its last digit."""
+    for at, word in enumerate(shown):
+        if FIGURE.fullmatch(word):
+            step = max(2.5 * noise_of(shown) * float(word), 10.0 ** -len(word.partition(".")[2]))
+            for wrong in (float(word) + step, float(word) - step):
+                yield [*shown[:at], f"{wrong:.{len(word.partition('.')[2])}f}", *shown[at + 1:]]
+
+
+def test_a_figure_of_a_session_may_differ_by_its_noise_and_no_more() -> None:
+    shown = "write 416.1 ms mean response of 5140 requests".split()
+    for count, good in ((5140, True), (5159, True), (5188, True), (5200, False), (5080, False)):
+        said = f"write 416.1 ms mean response of {count} requests"
+        assert is_said(shown, [["kept", "1"], said.split()]) is good, count
+    assert not is_said("squashed 524288 2.00 GiB".split(), ["squashed 524289 2.00 GiB".split()])
+    assert not is_said("mean 0 ns".split(), ["mean 0 us".split(), "mean 1 ns".split()])
+    assert [line[-1] for line in planted(["kept", "9"])] == ["10", "8"]
+
+
 @pytest.mark.seldom
 def test_the_first_session_of_the_readme_prints_what_it_says() -> None:
-    """The virtual clock repeats it to the nanosecond."""
+    """The virtual clock repeats it to the nanosecond, as long as the tools are the same."""
     typed, printed = session((TREE / "README.md").read_text())
     assert len(typed.split("\n")) > 8 and len(printed) > 8
     david = [sys.executable, TREE / "tools" / "david"]
@@ -197,4 +241,6 @@ def test_the_first_session_of_the_readme_prints_what_it_says() -> None:
         input=f"PATH=/run/david/tools:$PATH\n{typed}", cwd=TREE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     said = [line.split() for line in done.stdout.split("\n")]
-    assert [line for line in printed if line not in said] == [], done.stdout
+    assert [line for line in printed if not is_said(line, said)] == [], done.stdout
+    wrong = [line for shown in printed for line in planted(shown)]
+    assert len(wrong) >= 30 and [line for line in wrong if is_said(line, said)] == []
