@@ -1382,15 +1382,22 @@ def test_the_answer_carries_its_doubts() -> None:
     bad = copy.deepcopy(good) | {"id": "two"}
     bad["run"]["seed"], bad["run"]["variant"] = 2, "xfs"
     bad["result"]["doubts"] = [{"kind": "cached_writes", "share": 1.0, "text": "a cache took the writes"}]
-    [said] = answer.with_doubts([good, bad], "operations")
-    assert said.endswith(" In doubt: cached_writes, 1 of 2 runs: xfs: a cache took the writes.")
+    [(_, said)] = answer.with_doubts([good, bad], "operations")
+    assert said == ["cached_writes, 1 of 2 runs: xfs: a cache took the writes"]
     # What is said of one variant is not said of another.
     worse = copy.deepcopy(bad)
     worse["run"]["variant"], worse["result"]["doubts"][0]["text"] = "btrfs", "a larger one"
     [line] = answer.doubted([good, bad, worse], "varmail")
     assert line == "cached_writes, 2 of 3 runs: xfs: a cache took the writes; btrfs: a larger one"
-    [plain] = answer.with_doubts([good], "operations")
-    assert "doubt" not in plain
+    # What to do about it stands once.
+    bad["result"]["doubts"][0]["text"] += " (more of them)"
+    [alone] = answer.doubted([good, bad, worse], "varmail")
+    assert alone.endswith("xfs: a cache took the writes (more of them); btrfs: a larger one")
+    worse["result"]["doubts"][0]["text"] += " (more of them)"
+    [line] = answer.doubted([good, bad, worse], "varmail")
+    assert line.endswith("xfs: a cache took the writes; btrfs: a larger one (more of them)")
+    [(_, plain)] = answer.with_doubts([good], "operations")
+    assert not plain
     # It is believable: who measures a cache has measured it.
     assert answer.verdict([good, bad])[0] is True
     # That it measured something else than was asked for is another matter.

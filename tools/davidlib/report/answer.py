@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ NO_INTERVAL = "one run each, so there is no interval: repeats = 3 or more gives 
 NO_RANDOMNESS = "the workload has no randomness"
 NOT_SHOWN = "the seeds make no difference to this figure"
 MOST_DIGITS = 15
+ADVICE = re.compile(r" \([^()]*\)$")  # at the end of a doubt's text
 
 
 def digits(number: float, count: int = 3) -> str:
@@ -207,17 +209,24 @@ def across(runs: list[dict[str, Any]], metric: str) -> list[str]:
 
 
 def _in_doubt(runs: list[dict[str, Any]], kind: str) -> str:
-    """Whose figures have that doubt, and what it says of the first run of each; nothing: of none."""
-    texts: dict[str, str] = {}
+    """Whose figures have that doubt, and what it says of the first run of each; nothing: of none. What to do
+    about it is said once, if that is the same for all."""
+    factor, texts, advice = factors.asked(runs), {}, {}
     having = 0
     for one in runs:
         mine = [doubt["text"] for doubt in one["result"]["doubts"] if doubt["kind"] == kind]
         having += bool(mine)
-        if mine:
-            texts.setdefault(one["run"]["variant"], "; ".join(mine))
+        name = factors.level_of(one, factor)
+        if mine and name not in texts:
+            texts[name] = "; ".join(mine)
+            advice[name] = ADVICE.findall(texts[name])
     if not having:
         return ""
-    return f"{kind}, {having} of {len(runs)} runs: {'; '.join(map(': '.join, texts.items()))}"
+    first, *others = advice.values()
+    once = ""
+    if others and len(first) == 1 and all(other == first for other in others):
+        once, texts = first[0], {name: text.removesuffix(first[0]) for name, text in texts.items()}
+    return f"{kind}, {having} of {len(runs)} runs: {'; '.join(map(': '.join, texts.items()))}{once}"
 
 
 def doubted(runs: list[dict[str, Any]], heading: str) -> list[str]:
@@ -226,13 +235,10 @@ def doubted(runs: list[dict[str, Any]], heading: str) -> list[str]:
     return [said for kind in doubts.KINDS if (said := _in_doubt(mine, kind))]
 
 
-def with_doubts(runs: list[dict[str, Any]], metric: str) -> list[str]:
+def with_doubts(runs: list[dict[str, Any]], metric: str) -> list[tuple[str, list[str]]]:
     """The answer's sentences. Each carries its doubts, so that nobody has the figure without them."""
-    found = []
-    for heading, text in sentences(runs, metric).items():
-        said = doubted(runs, heading)
-        found.append(f"{text} In doubt: {'. '.join(said)}." if said else text)
-    return found + across(runs, metric)
+    found = [(text, doubted(runs, heading)) for heading, text in sentences(runs, metric).items()]
+    return [*found, *((text, []) for text in across(runs, metric))]
 
 
 def _percent(shares: list[float]) -> str:

@@ -58,7 +58,7 @@ def _runs(runs: list[dict[str, Any]]) -> str:
             answer.digits(last["store_used"] * last["block_size"] / (1 << 20)),
             answer.digits(sum(last["mem"].values()) / 1024),
             *(f"{100 * share:.3g} %" for share in reached(result)), result["times"]["text"],
-            ". ".join(doubt["text"] for doubt in result["doubts"]) or "none",
+            ", ".join(dict.fromkeys(doubt["kind"] for doubt in result["doubts"])) or "none",
         ])
     return table_of(head, rows)
 
@@ -116,10 +116,12 @@ CALLED = {"host": "started from the machine", "commit": "commit of the tree", "p
 
 
 def environment_of(found: dict[str, Any]) -> str:
-    """Where and when it was run: none of it decides a figure."""
+    """Where and when it was run: none of it decides a figure. Of a sweep that was stopped it is not known."""
+    if not found:
+        return ""
     rows = [[CALLED.get(key, key), " ".join(map(str, value if isinstance(value, list) else [value]))]
             for key, value in found.items()]
-    return table_of(["what", "was"], rows)
+    return f"<h2>Environment</h2>{table_of(['what', 'was'], rows)}"
 
 
 def origin_of(runs: list[dict[str, Any]]) -> str:
@@ -133,13 +135,22 @@ def document(title: str, body: str, drawings: Sequence[Drawing] = ()) -> str:
     return whole(title, body, script.policy(), end)
 
 
+def _in_doubt(doubts: list[str]) -> str:
+    """Which doubts, of how many runs; their texts are unfolded."""
+    if not doubts:
+        return ""
+    short = "; ".join(text.partition(": ")[0] for text in doubts)
+    return (f'<details class="doubt"><summary>In doubt: {escape(short)}</summary>'
+            f"{''.join(f'<p>{escape(text)}.</p>' for text in doubts)}</details>")
+
+
 def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, environment: dict[str, Any],
          csv: str, lacks: Sequence[str] = (), judged: list[str] | None = None) -> str:
     """The page's text. LACKS are what is wrong with the question: runs that are not there, rules that would
     refuse it. JUDGED says which thresholds are missed."""
     good, verdict = answer.verdict(runs)
-    said = "".join(f'<p class="answer">{escape(text)}</p>'
-                   for text in answer.with_doubts(runs, metric))
+    said = "".join(f'<p class="answer">{escape(text)}</p>{_in_doubt(doubts)}'
+                   for text, doubts in answer.with_doubts(runs, metric))
     said += "".join(f"<p>{escape(text)}</p>" for text in trust.sentences(runs, metric))
     alone = answer.lonely(runs, metric)
     note = f"<p>{escape(alone)}</p>" if alone else ""
@@ -165,5 +176,5 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
         f"<h2>Again</h2><p>With this in a file SPEC.toml, <code>{DAVID} bench SPEC.toml</code> does the "
         f"same.</p><pre>{escape(spec)}</pre>{origin_of(runs)}"
-        f"<h2>Environment</h2>{environment_of(environment)}", drawings,
+        f"{environment_of(environment)}", drawings,
     )
