@@ -3,7 +3,9 @@
 // contrast, plots with nothing in them, axes without a unit. A list of sentences, and how much was looked at.
 (() => {
 	const wrong = [], counted = {figures: 0, texts: 0, axes: 0, marks: 0, cells: 0};
+	const FAINT = 1.1; // of contrast: with less one sees nothing
 	const SLACK = 1.5; // px that a letter's box may be larger than the letter
+	const LARGE = 4; // px of a text, both ways, that a mark may not cover
 	const UNIT = /, (1\/s|[A-Za-zµ]+\/s|[kMGT]?i?B|[num]?s|%|flushes|requests|1)( |$)/;
 	const card = node => node.closest("figure, .wide, pre, button, summary") || document.body;
 	const name = node => `"${(node.textContent || "").trim().slice(0, 60)}"`;
@@ -36,14 +38,26 @@
 		return [255, 255, 255];
 	}
 
-	function contrast(node, colour, least, what) {
-		const found = rgb(colour);
-		if (!found)
+	// How much of it shows through: its own opacity, and that of all around it.
+	function opacity(node, own) {
+		let found = Number(own);
+		for (let at = node; at; at = at.parentElement)
+			found *= Number(getComputedStyle(at).opacity);
+		return getComputedStyle(node).visibility === "visible" ? found : 0;
+	}
+
+	function ratio(node, colour, shows) {
+		const below = behind(node), mixed = rgb(colour).map((one, at) => shows * one + (1 - shows) * below[at]);
+		const [low, high] = [light(mixed), light(below)].sort((a, b) => a - b);
+		return (high + 0.05) / (low + 0.05);
+	}
+
+	function contrast(node, colour, least, what, shows = 1) {
+		if (!rgb(colour))
 			return;
-		const [low, high] = [light(found), light(behind(node))].sort((a, b) => a - b);
-		const ratio = (high + 0.05) / (low + 0.05);
-		if (ratio < least)
-			tell(node, `${what} has a contrast of ${ratio.toFixed(2)}, and ${least} is needed`);
+		const found = ratio(node, colour, shows);
+		if (found < least)
+			tell(node, `${what} has a contrast of ${found.toFixed(2)}, and ${least} is needed`);
 	}
 
 	function within(inner, outer) {
@@ -65,6 +79,22 @@
 		});
 	}
 
+	// Of a mark: what is painted, and how much of that shows. Null: nothing, or none of it is where the axes are.
+	function painted(mark, box) {
+		const look = getComputedStyle(mark);
+		let frame = null;
+		for (let at = mark; at && !frame; at = at.parentElement)
+			frame = at.querySelector(":scope > path.background");
+		const area = frame && frame.getBoundingClientRect();
+		if (area && (box.right < area.left - SLACK || box.left > area.right + SLACK || box.bottom < area.top - SLACK ||
+			box.top > area.bottom + SLACK))
+			return null;
+		const ways = [[look.fill, look.fillOpacity], [look.stroke, look.strokeOpacity]].map(
+			([colour, own]) => ({colour, shows: colour !== "none" && rgb(colour) ? opacity(mark, own) : 0}));
+		const found = ways.find(way => way.shows && ratio(mark, way.colour, way.shows) > FAINT);
+		return found || null;
+	}
+
 	function drawing(figure) {
 		const edge = figure.getBoundingClientRect(), svg = figure.querySelector(".plot svg");
 		counted.figures++;
@@ -82,17 +112,26 @@
 				tell(figure, `the text ${name(text)} is outside its card`);
 			if (text.textContent.includes("…"))
 				tell(figure, `the text ${name(text)} is cut`);
-			contrast(figure, getComputedStyle(text).fill, 4.5, `the text ${name(text)}`);
+			contrast(figure, getComputedStyle(text).fill, 4.5, `the text ${name(text)}`,
+				opacity(text, getComputedStyle(text).fillOpacity));
 		}
 		overlaps(texts, "texts");
+		const labels = texts.filter(text => text.closest(".role-axis-label, .role-axis-title")).map(text => [text, text.getBoundingClientRect()]);
 		let marks = 0;
 		for (const mark of svg.querySelectorAll(".mark-line.role-mark path, .mark-rect.role-mark path, .mark-symbol.role-mark path, .mark-rule.role-mark line")) {
-			const box = mark.getBoundingClientRect(), look = getComputedStyle(mark);
+			const box = mark.getBoundingClientRect();
 			if (!shown({width: box.width + 1, height: box.height + 1}) || (box.width < 0.2 && box.height < 0.2))
+				continue;
+			const way = painted(mark, box);
+			if (!way)
 				continue;
 			marks++;
 			if (!figure.querySelector(".role-legend-gradient"))
-				contrast(figure, look.fill !== "none" && rgb(look.fill) && look.fillOpacity !== "0" ? look.fill : look.stroke, 3, "a mark");
+				contrast(figure, way.colour, 3, "a mark");
+			const over = mark.closest(".mark-line, .mark-rule") ? null : labels.find(([, text]) => Math.min(box.right, text.right) -
+				Math.max(box.left, text.left) > LARGE && Math.min(box.bottom, text.bottom) - Math.max(box.top, text.top) > LARGE);
+			if (over)
+				tell(figure, `a mark is on the text ${name(over[0])}`);
 		}
 		counted.marks += marks;
 		if (!marks)
@@ -120,10 +159,16 @@
 			tell(node, `${node.tagName} ${name(node)} is outside its card`);
 		if (node.scrollWidth > node.clientWidth + 1 && node.clientWidth && getComputedStyle(node).display !== "inline")
 			tell(node, `${node.tagName} ${name(node)} is cut`);
+		if (node.scrollHeight > node.clientHeight + 1 && node.clientHeight && getComputedStyle(node).overflowY !== "visible")
+			tell(node, `${node.tagName} ${name(node)} is cut below`);
 		if (node.textContent.trim())
-			contrast(node, getComputedStyle(node).color, 4.5, `${node.tagName} ${name(node)}`);
+			contrast(node, getComputedStyle(node).color, 4.5, `${node.tagName} ${name(node)}`, opacity(node, 1));
 	}
+	for (const table of document.querySelectorAll("table"))
+		if (table.checkVisibility() && !table.querySelector("td"))
+			tell(table, `the table ${name(table)} has no row`);
+	document.querySelectorAll("tr").forEach(row => overlaps([...row.children], "cells"));
 	document.querySelectorAll(".legend, .tools").forEach(one => overlaps([...one.querySelectorAll("label, button, summary")], "entries"));
-	overlaps([...document.querySelectorAll("figure, .wide, h1, h2, .answer")].filter(one => one.checkVisibility()), "blocks");
+	overlaps([...document.querySelectorAll("figure, .wide, h1, h2, h3, p, pre, .answer, .plot svg, .legend, .tools")].filter(one => one.checkVisibility()), "blocks");
 	return {wrong, counted};
 })()
