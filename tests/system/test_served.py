@@ -235,6 +235,10 @@ def test_each_drive_serves_by_itself_and_in_each_array() -> None:
             for loop in ("open", "closed"):
                 rows = [line for line in lines if line.split(f" {loop} ")[0].strip() == name + array]
                 assert len(rows) == 1, (name, array, loop, done.stdout)
+                who = name + (f" in '{array[2:]}'" if array else "")
+                brief = any(line.startswith(f"david: {who}: the load is one") for line in said)
+                assert rows[0].endswith("*") is (brief and loop == "open"), (rows, said)
+    assert "* for as long as the trace" in done.stdout
 
 
 SPC = "".join(f"0,{n * 8},4096,{'RW'[n % 2]},{n / 50}\n" for n in range(100))

@@ -310,10 +310,8 @@ class Drive:
             doubts.append(short)
         if served.bursts(trace, run):
             doubts.append(f"the clock of {trace.path}, and not the load, decided what came at once")
-        brief = found["load"]["speed"] and (run["stays_in_cache"] or run["fresh"] >= served.FRESH or any(
-            loop == "load" for loop, *_ in served.cached_ways(found)))
         late = run["all"]["p99_us"]
-        return Point(0, run["per_s"], late, tuple(doubts), found["load"]["speed"], bool(brief))
+        return Point(0, run["per_s"], late, tuple(doubts), found["load"]["speed"], served.brief(found))
 
     def tried(self, level: str, members: int, failed: int, demand: Demand) -> Tried:
         """At each depth until the bound is passed, as with more under way all wait longer; or until it bears

@@ -28,6 +28,7 @@ RANKS = {"p50": 500, "p99": 990, "p999": 999}
 EMPTY = 0.1  # of the pages that are read
 FRESH = 0.1  # of the pages that are written
 CACHED = 0.1  # of the time, with that to empty the caches
+BRIEF = "*"
 LEAST = 100  # reads and writes: of fewer the 99th percentile is the longest
 
 
@@ -297,10 +298,19 @@ def _cached(name: str, served: dict[str, Any]) -> bool:
     return took
 
 
-def _load(load: dict[str, Any]) -> str:
-    if not load["speed"]:
+def brief(served: dict[str, Any]) -> bool:
+    """Is the load one that it bears for as long as the trace, as caches or erased flash took the writes?"""
+    first = served["runs"][0]
+    return bool(served["load"]["speed"]) and (
+        first["stays_in_cache"] or max(run["fresh"] for run in served["runs"]) >= FRESH
+        or any(loop == "load" for loop, *_ in cached_ways(served)))
+
+
+def _load(served: dict[str, Any]) -> str:
+    speed = served["load"]["speed"]
+    if not speed:
         return "none"
-    return f"over {MOST}" if load["speed"] >= MOST else f"{load['speed']:.3g}"
+    return (f"over {MOST}" if speed >= MOST else f"{speed:.3g}") + BRIEF * brief(served)
 
 
 NAME = 36  # letters, at least
@@ -311,7 +321,7 @@ def _row(
 ) -> str:
     shown = "".join(f" {_fit(times[rank + '_us'] / 1e3, 3, 10)}" for rank in RANKS)
     rates = f"{_fit(run['per_s'], 1, 11)} {_fit(run['mb_s'], 2, 8)}"
-    return f"{name:<{wide}} {loop:<8}{rates}{shown}{busy:>8}{load:>13}"
+    return f"{name:<{wide}} {loop:<8}{rates}{shown}{busy:>8}{load:>14}"
 
 
 def _fit(value: float, digits: int, wide: int) -> str:
@@ -331,18 +341,20 @@ def as_text(found: dict[str, Any], bound: int) -> str:
     wide = max(NAME, *map(len, names))
     lines += [
         f"{'':<{wide}} {'loop':<8}{'requests/s':>11}{'MB/s':>9}{'p50 ms':>11}{'p99 ms':>11}{'p99.9 ms':>11}"
-        f"{'busy':>8}{'load':>13}"
+        f"{'busy':>8}{'load':>14}"
     ]
     if "recorded" in trace:
         lines.append(_row(wide, "as recorded", "", trace["recorded"], trace["recorded"], "", ""))
     for name, served in zip(names, found["served"], strict=True):
         for run in served["runs"]:
             busy = f"{100 * run['busy']:.1f} %"
-            load = _load(served["load"]) if run["loop"] == "open" and "load" in served else ""
+            load = _load(served) if run["loop"] == "open" and "load" in served else ""
             lines.append(_row(wide, name, run["loop"], run, run["all"], busy, load))
     if any("load" in served for served in found["served"]):
         limit = f"{bound / 1e6:g} ms"
         lines += ["", f"load: how many times as fast the trace may come until p99 is above {limit}"]
+    if any("load" in served and brief(served) for served in found["served"]):
+        lines.append(f"{BRIEF} for as long as the trace alone: a cache, or erased flash, takes the writes")
     if trace["discards"] and any(served["array"] for served in found["served"]):
         lines.append("discards: a modelled array does not pass them on to its disks")
     return "\n".join(lines)
