@@ -19,7 +19,7 @@ from collections.abc import Callable
 import pytest
 
 from davidlib.bench import arraywords, runs, spec
-from davidlib.report import answer, crossings, factors
+from davidlib.report import answer, crossings, factors, figures
 from test_bench import parse, result_of
 
 DRIVES = ("hitachi-hds721010kla330", "seagate-exos-x20-20tb")
@@ -224,6 +224,18 @@ def test_only_like_is_beside_like_where_runs_are_missing() -> None:
     # No drive has what the other has.
     none = [one for one in left if of(one)["drive"] == DRIVES[1] or of(one)["block"] != "4K"]
     assert not [one for one in factors.interactions(none, "operations") if one.other == "drive"]
+
+
+def test_an_interval_that_excludes_1_does_not_read_as_if_it_had_it() -> None:
+    """The page of 54 runs told of "interval 1 to 1.82"."""
+    found = figures.Estimate(1.35, 1.0004, 1.82, 3)
+    assert answer.ratio_interval(found) == "1.0004 to 1.82"
+    assert answer.ratio_interval(figures.Estimate(0.9, 0.7, 0.99996, 3)) == "0.7 to 0.99996"
+    assert answer.ratio_interval(figures.Estimate(1.0, 0.5, 2.0, 3)) == "0.5 to 2"
+    told = answer._interaction(factors.Interaction(
+        "mail", "file system", "xfs", "btrfs", "disk", "SSD", "RAID-6", 1.35, 1.0004, 1.82, 3, 12,
+        (found, found), ()), "operations")
+    assert "(interval 1.0004 to 1.82, 95 % for all 12 pairs together, 3 seeds)" in told
 
 
 def test_no_interaction_is_told_where_there_is_none() -> None:

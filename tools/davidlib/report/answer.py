@@ -53,6 +53,11 @@ def _between(found: Estimate) -> str:
     return f" (95 % interval {interval(found)}, {found.count} seeds)" if found.ends else ""
 
 
+def ratio_interval(found: Estimate) -> str:
+    """Of a ratio: an end that is not 1 is never told as 1, as it is what decides."""
+    return " to ".join(apart(end, 1)[0] for end in found.ends) if found.ends else ""
+
+
 @dataclass(frozen=True)
 class Said:
     """One workload's variants, and how its metric is called."""
@@ -97,9 +102,10 @@ def _against(best: str, other: str, about: Said) -> str:
         return f"{best} and {other} have the same {about.name}{same}"
     if found.ends and found.ends[0] <= 1 <= found.ends[1]:
         return (f"no difference between {best} and {other} in the {about.name} can be told from these "
-                f"{found.count} seeds: {digits(found.mean)} times, 95 % interval {interval(found)}")
+                f"{found.count} seeds: {digits(found.mean)} times, 95 % interval {ratio_interval(found)}")
     times = apart(found.mean, 1)[0]
-    between = f", the same{same}" if same else _between(found)
+    between = f" (95 % interval {ratio_interval(found)}, {found.count} seeds)" if found.ends else ""
+    between = f", the same{same}" if same else between
     return f"{best} has {times} times the {about.name} of {other}{between}"
 
 
@@ -183,7 +189,7 @@ def _interaction(found: factors.Interaction, metric: str) -> str:
     between = "the same with all "
     if found.low < found.high:
         whole = f"95 % for all {found.pairs} pairs together" if found.pairs > 1 else "95 %"
-        between = f"interval {' to '.join(apart(found.low, found.high))}, {whole}, "
+        between = f"interval {apart(found.low, 1)[0]} to {apart(found.high, 1)[0]}, {whole}, "
     over = f", on average over {' and '.join(f'the {name}' for name in found.over)}" if found.over else ""
     return (f"{found.workload}: the {METRICS[metric].name} of {found.first} and {found.second} depend on the "
             f"{found.other}{over}: {turned}{found.first} has {one} times that of {found.second} with "
