@@ -105,6 +105,9 @@ SPECS = {
     **{f"zoned-{fs}": (f'[disk]\nprofile = "{drive}"\nsize = "256GiB"\n'
                        f'[[filesystem]]\ntype = "{fs}"\n[[workload]]\nkind = "varmail"\nfiles = 40\n'
                        "operations = 60\n", 1) for fs, drive in ZONED_SYSTEMS.items()},
+    # More is kept than half of the lab's memory of 1 GiB, which is what a tmpfs has room for by itself.
+    "roomy": (DISK + 'backing = "700M"\nclassify = "keep"\n[[filesystem]]\ntype = "none"\n'
+              '[[workload]]\nkind = "sequential-write"\nblock = "1M"\noperations = 560\n', 1),
     # Everything is kept, in a store that has no room for it.
     "full": (DISK + 'backing = "4M"\nclassify = "keep"\n[[filesystem]]\ntype = "none"\n'
              '[[workload]]\nkind = "random-write"\nblock = "64K"\n', 1),

@@ -44,8 +44,8 @@ TREE = Path(__file__).resolve().parents[2]
 DISK = '[disk]\nprofile = "hitachi-hds721010kla330"\n'
 WORK = '[[workload]]\nkind = "varmail"\n'
 RUNS = ("ext4-postmark", "none-random-read", "ext4-spread", "xfs-spread", *benchrun.DOUBTED,
-        "fio-fsync", "fio-fsync-2", "fio-waits", "full", "slow-hour", "slow-later", "gone", *benchrun.ARRAYS,
-        *benchrun.BESIDE, *benchrun.ZONED, *benchrun.PLACES, "aged")
+        "fio-fsync", "fio-fsync-2", "fio-waits", "full", "roomy", "slow-hour", "slow-later", "gone",
+        *benchrun.ARRAYS, *benchrun.BESIDE, *benchrun.ZONED, *benchrun.PLACES, "aged")
 LAB = Job("bench", "uml", "6.12", (*PYTHON, str(Path(__file__).with_name("benchrun.py"))), RUNS,
           memory="1G", usually=40, virtual_time=True)
 
@@ -927,6 +927,14 @@ def test_a_run_whose_store_is_too_small_fails_and_leaves_nothing(lab) -> None:
     found = lab.labs.wait(LAB, {"run": "full"})
     assert found and "; of the disk: store: full: writes failed" in found["error"], found
     assert not found["left"], found
+
+
+@pytest.mark.lab(LAB, "roomy")
+def test_a_store_may_take_more_than_half_of_the_lab_s_memory(lab) -> None:
+    found = lab.labs.wait(LAB, {"run": "roomy"})
+    assert found and not found["error"], found
+    stats = found["results"][0]["stats"]
+    assert stats["store_used"] * stats["block_size"] >= 560 << 20 and stats["errors"] == 0
 
 
 @pytest.mark.lab(LAB)

@@ -46,6 +46,7 @@ SCRATCH = os.environ.get(SCRATCH_WORD, "/tmp")
 MOUNT = f"{SCRATCH}/bench"
 BACKING = f"{SCRATCH}/backing"
 PROFILE = f"{SCRATCH}/drive.profile"
+BESIDE = 256 << 20  # bytes: what a run has in memory beside the backing
 # Off the kernel's ticks, which come every 10 ms.
 ROUND_S, OFF_NS = 10, 3_141_592
 # Inode tables, 78 GB on 20 TB, are not written beside what is measured. Block bitmaps, 600 MB of memory on
@@ -120,7 +121,16 @@ def fail(run: dict[str, Any], disk: Target) -> None:
         setting.message(disk.faulty(faults.get("member")), "fault", "add", text)
 
 
+def make_room(size: int) -> None:
+    """A lab's tmpfs takes half of the memory and no more: with a larger backing the store failed when that
+    was full, with errors of I/O."""
+    there = os.statvfs(SCRATCH)
+    if os.path.ismount(SCRATCH) and there.f_blocks * there.f_frsize < size + BESIDE:
+        call("mount", "-o", f"remount,size={size + BESIDE}", SCRATCH)
+
+
 def make_disk(run: dict[str, Any]) -> Target:
+    make_room(run["backing"])
     with open(BACKING, "wb") as file:
         file.truncate(run["backing"])
     # Of stock kernels it is a module.
