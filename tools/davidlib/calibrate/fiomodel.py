@@ -84,7 +84,9 @@ class Model:
         """What david-sim bench says of a job."""
         Path(self._file.name).write_text(draft.text())
         line = [program(), "bench", "--profile", self._file.name, "--json", "--no-doubts", "--job", words]
-        line += [word for option in (*_state(draft), *options) for word in ("--option", option)]
+        # A job's own word is in place of the draft's.
+        each = {option.partition("=")[0]: option for option in (*_state(draft), *options)}
+        line += [word for option in each.values() for word in ("--option", option)]
         done = subprocess.run(line, capture_output=True, text=True)
         if done.returncode:
             raise UserError(f"{words}: {done.stderr.strip() or 'david-sim bench failed'}")
