@@ -332,6 +332,10 @@ zones-planted: setup ## the bugs that tests of zones have to find, one planted i
 zones-large: setup ## file systems on drives with zones as large as they are sold, some minutes each
 	$(DAVID) lab run --kind uml --memory 9G --timeout 7200 -- python3 tests/system/caserun.py 'zonedlarge.*'
 
+zones-xfs: setup ## xfs on zones, on the newest kernel, with xfsprogs of Debian's newest suite in a directory of their own
+	tests/system/newerprograms.py
+	$(DAVID) lab run --kind uml --kernel newest --memory 4G --timeout 3600 -- python3 tests/system/caserun.py 'zonedxfs.*'
+
 check-debug: setup sim ## the uml lab's system tests on a kernel with KASAN, lockdep and kmemleak
 	DAVID_DEBUG=1 $(VENV)/bin/pytest \
 		$(patsubst %,tests/system/test_%.py,device filesystems trials selfid)
@@ -429,7 +433,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
-.PHONY: pool-cuts zone-cuts zones-planted zones-large attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: pool-cuts zone-cuts zones-xfs zones-planted zones-large attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif

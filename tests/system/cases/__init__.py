@@ -43,7 +43,7 @@ UML_ONLY += ("drivefaults", "hangs", "zoned", "zoneddisks", "zonedfs", "memfigur
 UML_ONLY += ("cpufigures", "zonedgroup")
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
-LONG += ("attacks", "zonedlarge")
+LONG += ("attacks", "zonedlarge", "zonedxfs")
 # Who else writes to the disk: writers.toml has the list of them.
 LAYERS = (
     "volumes",

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0
+"""xfs on disks with zones, which needs the newest kernel and mkfs.xfs 6.14: `make zones-xfs`. It has its data
+in sequential zones, all else in conventional ones.
+"""
+
+from __future__ import annotations
+
+from cases import case
+from helpers.units import FULL
+from helpers.zonecuts import cut_life
+from helpers.zonelives import lives
+
+
+@case
+def xfs_on_zones_lives_in_each_mode_and_its_data_is_squashed() -> None:
+    lives("xfs", "auto", "explicit", "implicit", "keep")
+
+
+@case
+def xfs_on_zones_has_what_was_synced_after_a_power_cut() -> None:
+    for mode in ("auto", "explicit"):
+        cut_life("xfs", 60 if FULL else 20, 400 if FULL else 50, 40, mode)
