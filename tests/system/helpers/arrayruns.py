@@ -51,7 +51,8 @@ def simulated(array: str, kind: str, operations: int, depth: int, state: str = "
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         found.append(json.loads(done.stdout)["jobs"][0])
     rates = [operations / job["seconds"] for job in found]
-    return {"rate": statistics.harmonic_mean(rates), "spread": statistics.stdev(rates) / statistics.fmean(rates),
+    return {"rate": statistics.harmonic_mean(rates),
+            "spread": statistics.stdev(rates) / statistics.fmean(rates),
             "reads": statistics.fmean(job["member_reads"] for job in found),
             "writes": statistics.fmean(job["member_writes"] for job in found)}
 
