@@ -120,6 +120,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		finish_record(&f, (struct tracefile_record *)aligned);
 	}
 	write_rest(&f, NULL);
+	finish_contested(&f);
 	/* All that was begun has ended, and has its row. */
 	check_number(&f, "SELECT count(*) FROM event", f.calls);
 	check_number(&f, "SELECT count(*) FROM ofd", f.world.ofd_count);
@@ -128,7 +129,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	check_number(&f, "SELECT count(*) FROM process", f.world.process_count);
 	assert(!f.world.open);
 	db_close(&f.db);
-	world_free(&f.world);
-	free(f.bases.base);
+	finish_free(&f);
+	overlaps_free(&f.overlaps);
 	return 0;
 }

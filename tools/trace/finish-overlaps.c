@@ -22,6 +22,15 @@ void overlaps_free(struct overlaps *o)
 	map_free(&o->contested);
 }
 
+void finish_free(struct finisher *f)
+{
+	world_free(&f->world);
+	map_free(&f->sized_by_file);
+	free(f->sized);
+	map_free(&f->used_by_number);
+	free(f->used);
+}
+
 /* Names. */
 
 static u32 said_from(const struct about *a, char letter, const char *path)

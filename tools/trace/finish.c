@@ -456,12 +456,8 @@ static bool finish_once(const char *file, const char *database, const struct rac
 	if (races)
 		write_races(&f, races, o.number);
 	db_close(&f.db);
-	world_free(&f.world);
 	free_ordered(&o);
-	map_free(&f.sized_by_file);
-	free(f.sized);
-	map_free(&f.used_by_number);
-	free(f.used);
+	finish_free(&f);
 	*overlaps = f.overlaps;
 	return f.overlapped;
 }

@@ -94,6 +94,7 @@ void finish_about(struct db *db, enum db_table table, const struct about *a, u32
 /* finish-overlaps.c: notes what calls that overlapped are put in order by. */
 void finish_overlaps(struct finisher *f, const struct about *a);
 void finish_contested(struct finisher *f); /* at the end */
+void finish_free(struct finisher *f);	   /* but for its overlaps */
 void finish_submitted(struct finisher *f, const struct about *a);
 
 /* finish-submissions.c: submissions, and completions. */
