@@ -38,7 +38,10 @@ WRONG = [
     (drive(DISK, 'profile-option = ["precondition=random"]\n') + RAW + ZBD, "precondition: what of"),
     (drive(DISK, 'size = "100GB"\n') + RAW + ZBD, "a.toml:3: size: .* zones of 256 MiB, .* nearest below"),
     (drive(DISK) + WORK, "type = 'ext4': .* has zones, which are written in order, and ext4: it writes"),
-    (drive(DISK) + system("xfs") + WORK, "a.toml:4: type = 'xfs': .* needs Linux 6.15, mkfs.xfs 6.14"),
+    (drive(DISK) + system("xfs") + WORK,
+     "a.toml:4: type = 'xfs': .* needs Linux 6.15 and mkfs.xfs 6.14, and bench makes none there"),
+    (drive(FLASH) + system("xfs") + WORK,
+     "a.toml:4: type = 'xfs': .* 6.14, without conventional zones also a second device for its metadata"),
     (drive(FLASH) + system("f2fs") + WORK, "a.toml:4: type = 'f2fs': .* needs conventional zones"),
     (drive(DISK) + RAW + '[[workload]]\nkind = "random-write"\n', "a.toml:6: kind = 'random-write': it"),
     (drive(DISK) + RAW + '[[workload]]\nkind = "fio"\njob = "[a]\\nrw=write\\nzonemode=zbd\\n[b]\\n'

@@ -20,8 +20,9 @@ NONE = "none"
 FIO = "fio"
 # Of kernels that are named by their version.
 TOO_OLD = re.compile(r"^[1-5]\.|^6\.([0-9]|1[01])(\.|$)")
-XFS = ("xfs: on zones it needs Linux 6.15, mkfs.xfs 6.14 and a device for its metadata, which bench does not "
-       "make")
+XFS = "xfs: on zones it needs Linux 6.15 and mkfs.xfs 6.14{}, and bench makes none there"
+# xfs has its metadata on conventional zones, or on another device.
+XFS_METADATA = ", without conventional zones also a second device for its metadata"
 
 
 def word_of(disk: Disk) -> profileword.Word:
@@ -54,7 +55,7 @@ def _disk_mistake(disk: Disk, word: profileword.Word) -> tuple[str, str] | None:
 
 def _system_mistake(kind: str, conventional: int) -> str:
     if kind == "xfs":
-        return XFS
+        return XFS.format("" if conventional else XFS_METADATA)
     if kind != NONE and not filesystems.FILE_SYSTEMS[kind].zoned:
         return f"{kind}: it writes anywhere"
     if kind == "f2fs" and not conventional:
