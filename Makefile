@@ -329,6 +329,17 @@ zones-planted: setup ## the bugs that tests of zones have to find, one planted i
 	DAVID_PLANT=1 $(DAVID) lab run --kind uml --virtual-time --memory 2G --timeout 1200 -- \
 		python3 tests/system/caserun.py --planted 'vzoned.*'
 
+# Of ZBD_SHAPES that tests/system/fiozbd.py --help lists.
+ZBD_SHAPES = capacity-conventional
+FIO_VERSION = $$(dpkg-query -W -f '$${source:Version}' fio)
+FIO_ZBD = $${XDG_CACHE_HOME:-$$HOME/.cache}/dm-david/fio-$(FIO_VERSION)/t/zbd
+zbd-test: setup ## fio's own tests of zones on a fake disk and on null_blk, ten minutes a shape: ZBD_SHAPES="sequential open"; then a bug to be found
+	@tools/setup zbd
+	$(DAVID) lab run --kind uml --memory 2G --timeout 14400 -- python3 tests/system/fiozbd.py \
+		--tests "$(FIO_ZBD)" --shapes $(ZBD_SHAPES)
+	DAVID_PLANT=1 $(DAVID) lab run --kind uml --memory 2G --timeout 3600 -- python3 tests/system/fiozbd.py \
+		--tests "$(FIO_ZBD)" --planted
+
 zones-large: setup ## file systems on drives with zones as large as they are sold, some minutes each
 	$(DAVID) lab run --kind uml --memory 9G --timeout 7200 -- python3 tests/system/caserun.py 'zonedlarge.*'
 
@@ -433,7 +444,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 
 .PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
-.PHONY: pool-cuts zone-cuts zones-xfs zones-planted zones-large attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
+.PHONY: pool-cuts zone-cuts zones-xfs zones-planted zones-large zbd-test attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:
 
 endif
