@@ -232,6 +232,56 @@ def test_what_programs_take_is_no_mistake() -> None:
                          FIO.format("randread") + '[[faults]]\nfaults = "gone"\n'))
 
 
+LARGE = '[disk]\nprofile = "seagate-exos-x20-20tb"\nsize = "{}"\nbacking = "{}"\n'
+
+
+@pytest.mark.parametrize(
+    ("top", "size", "backing", "systems", "more", "says"),
+    [
+        # By david plan mkfs.ext4 stores 264 MiB of 20 TB and 1.42 GiB of 100 TB, btrfs 0.4 MiB.
+        ("", "20TB", "128M", ["ext4"], "", "a.toml:4: backing: mkfs.ext4 alone stores at least 238 MiB on a "
+         "disk of 20.0 TB .*, and the backing is 128 MiB"),
+        ("", "20TB", "300M", ["ext4"], "", ""),
+        ("", "20TB", "250M", ["ext4"], "", ""),  # perhaps
+        ('memory = "1G"\n', "100TB", "2G", ["btrfs", "ext4"], "",
+         "a.toml:1: memory: mkfs.ext4 alone stores at least 1.28 GiB on a disk of 100 TB .*, in "
+         "a lab's memory of 1G"),
+        ('memory = "2G"\n', "100TB", "4G", ["btrfs", "ext4"], "", ""),
+        ('memory = "256M"\n', "100TB", "4G", ["btrfs"], "", ""),  # a backing is sparse
+        ('memory = "1G"\nwhere = "here"\n', "100TB", "2G", ["ext4"], "", ""),
+        # What that takes nobody knows.
+        ("", "20TB", "128M", ["ext4"], 'mkfs = ["-O", "^has_journal,bigalloc", "-C", "65536"]\n', ""),
+    ],
+)
+def test_a_store_without_room_for_mkfs_is_refused_before_the_first_run(
+        top: str, size: str, backing: str, systems: list[str], more: str, says: str) -> None:
+    made = "".join(f'[[filesystem]]\ntype = "{system}"\n{more}' for system in systems)
+    found = parse(top + LARGE.format(size, backing) + made + WORK)
+    if says:
+        with pytest.raises(spec.SpecError, match=says):
+            precheck._stores(found)
+    else:
+        precheck._stores(found)
+
+
+def test_a_lab_larger_than_the_machine_is_refused_before_the_first_run(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("davidlib.lab.memory.machines_megabytes", lambda: 2047)
+    with pytest.raises(spec.SpecError, match="a.toml:1: memory = '2G': this machine has 2047 MiB"):
+        precheck.of_machine(parse('memory = "2G"\n' + DISK + WORK))
+    precheck.of_machine(parse('memory = "2047M"\n' + DISK + WORK))
+    precheck.of_machine(parse('memory = "2G"\nwhere = "here"\n' + DISK + WORK))
+
+
+def test_a_store_larger_than_the_lab_is_said() -> None:
+    larger = DISK + 'backing = "4G"\n' + WORK
+    said = precheck.memory(parse(larger), 1)
+    assert said == ["a backing of 4.00 GiB is in a lab's memory of 1G: a run fails where it stores more than "
+                    "there is free"]
+    assert not precheck.memory(parse('memory = "4G"\n' + larger), 1)
+    assert not precheck.memory(parse('where = "here"\n' + larger), 1)
+
+
 def test_the_options_of_a_mount_are_those_of_the_kernel_s_source() -> None:
     """Each name in its tables, and no other. A kernel that was fetched built has left no source."""
     trees = [path.parents[2] for path in KERNELS.glob("uml-6.12*/fs/ext4/super.c")]

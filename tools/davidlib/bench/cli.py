@@ -92,6 +92,8 @@ def bench(args: argparse.Namespace) -> int:
     if not args.list:
         needs.check("bench", precheck.missing(found))
     precheck.check(found)
+    if not args.scheduler:
+        precheck.of_machine(found)
     most = 1 if found.where == "here" else loop.cpus()
     memory = precheck.memory(found, args.workers or most)
     if args.list:

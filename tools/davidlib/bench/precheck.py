@@ -15,6 +15,7 @@ from pathlib import Path
 from .. import build, filesystems
 from ..disk import md, plan
 from ..drive import profileword
+from ..lab import memory as machine
 from ..lab import needs
 from ..sizes import SECTOR, format_both, format_size, parse_size
 from ..util import to_get
@@ -31,6 +32,8 @@ DRY = {"mkfs.ext2": "-n", "mkfs.ext3": "-n", "mkfs.ext4": "-n", "mkfs.xfs": "-N"
 # Of larger ones it writes too much for a look: 700 MB for 15 TB.
 MOST_OF_F2FS = 1 << 40
 SECONDS = 60
+# What mkfs stores by plan.FORMULAS holds to a tenth and 64 KiB: tests/system/cases/plan.py. So much is sure.
+SURE, BUT = 0.9, 64 << 10
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -126,6 +129,43 @@ def _systems(spec: Spec) -> None:
                 raise spec.source.wrong("filesystem", system.number, "mkfs", f"mkfs: {why}")
 
 
+def _surely_stored(disk: Disk, system: FileSystem) -> int:
+    """Bytes that mkfs alone stores of the disk, at least; 0 where nobody can tell. Members of an array share
+    alike blocks. Words for mkfs, the disk or its drive may make it less."""
+    told = system.mkfs or disk.options or disk.array or disk.classify == "data" or zonewords.is_zoned(disk)
+    size = size_of(disk)
+    if told or (disk.profile_options and not disk.size) or system.type not in plan.FORMULAS:
+        return 0
+    if size > plan.LARGEST.get(system.type, size):
+        return 0
+    return max(0, int(plan.needs(system.type, size).made * SURE) - BUT)
+
+
+def _stores(spec: Spec) -> None:
+    """The store lies in the lab's memory. Without room in both for what mkfs writes no run gets further."""
+    lab = machine.parse_memory(spec.memory) << 20
+    for disk in spec.disks:
+        for system in spec.file_systems:
+            least = _surely_stored(disk, system)
+            if least <= min(disk.backing, lab if spec.where != "here" else least):
+                continue
+            alone = (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores at least "
+                     f"{format_size(least)} on a disk of {format_both(size_of(disk))}")
+            if least > disk.backing:
+                raise spec.source.wrong("disk", disk.number, "backing",
+                                        f"backing: {alone}, and the backing is {format_size(disk.backing)}: "
+                                        "write a larger one, by david plan")
+            raise spec.source.wrong("", 0, "memory", f"memory: {alone}, in a lab's memory of {spec.memory}: "
+                                    "write a larger one")
+
+
+def of_machine(spec: Spec) -> None:
+    """A lab with more memory than this machine is refused when it starts, each one."""
+    wanted, there = machine.parse_memory(spec.memory), machine.machines_megabytes()
+    if spec.where != "here" and wanted > there:
+        raise spec.source.wrong("", 0, "memory", f"memory = {spec.memory!r}: this machine has {there} MiB")
+
+
 def _parity(array: Array, backing: int) -> str:
     """How much data there is room for, where all of it is kept."""
     room = format_size(backing * array.data_members() / array.members)
@@ -147,14 +187,18 @@ def _mkfs_stores(spec: Spec) -> Iterator[str]:
 
 
 def memory(spec: Spec, workers: int) -> list[str]:
-    """What arrays take, before anything starts."""
+    """What arrays take, and which stores are larger than a lab, before anything starts."""
+    larger, above = max(disk.backing for disk in spec.disks), []
+    if spec.where != "here" and larger > parse_size(spec.memory):
+        above = [f"a backing of {format_size(larger)} is in a lab's memory of {spec.memory}: a run fails "
+                 "where it stores more than there is free"]
     arrays = list(dict.fromkeys((disk.array, disk.backing) for disk in spec.disks if disk.array))
     if not arrays:
-        return []
+        return above
     whole = parse_size(spec.memory) * workers
     found = [f"of memory, each lab has {spec.memory}, and {workers} at a time {format_size(whole)}"]
     found += [_parity(array, backing) for array, backing in arrays if array.level in md.WITH_PARITY]
-    return found + list(dict.fromkeys(_mkfs_stores(spec)))
+    return above + found + list(dict.fromkeys(_mkfs_stores(spec)))
 
 
 def missing(spec: Spec) -> list[str]:
@@ -170,7 +214,7 @@ def missing(spec: Spec) -> list[str]:
 
 def check(spec: Spec) -> None:
     """SpecError names the line."""
-    checks: tuple[Callable[[Spec], None], ...] = (_profiles, _faults, _fio, _systems)
+    checks: tuple[Callable[[Spec], None], ...] = (_profiles, _faults, _fio, _systems, _stores)
     for one in checks:
         try:
             one(spec)
