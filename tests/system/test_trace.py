@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -66,6 +67,20 @@ def test_a_command_is_recorded_and_its_status_is_passed_on(program: Path, tmp_pa
     assert record(dtr, "--", "sh", "-c", "kill -TERM $$", check=False).returncode == 128 + signal.SIGTERM
     missing = record(dtr, "--", "no-such-program", check=False)
     assert missing.returncode == 125 and "there is no program no-such-program" in missing.stderr
+
+
+def test_what_cannot_be_recorded_leaves_no_file_and_keeps_the_old_one(program: Path) -> None:
+    """In the tree, as the place for temporary files may be in memory, which is no disk."""
+    with tempfile.TemporaryDirectory(dir=program.parent) as top:
+        for words in (["--share-disk", "--", "no-such-program"], ["--share-disk", "--", "/no/such/program"],
+                      ["--disk", top, "--", "true"]):
+            new, old = Path(top, "new.dtr"), Path(top, "old.dtr")
+            old.write_text("a trace")
+            for out in new, old:
+                command = [program, "record", "--out", out, *words]
+                failed = subprocess.run(command, capture_output=True, text=True)
+                assert failed.returncode == 125 and failed.stderr.count("\n") == 1, failed
+            assert not new.exists() and old.read_text() == "a trace", words
 
 
 def test_every_call_of_a_program_is_counted_once(program: Path, tracee: Path, tmp_path: Path) -> None:

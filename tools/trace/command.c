@@ -26,8 +26,11 @@ static const char *find_program(const char *name)
 	static char path[PATH_MAX];
 	const char *at = getenv("PATH") ?: "/usr/bin:/bin", *end;
 
-	if (strchr(name, '/'))
-		return name;
+	if (strchr(name, '/')) {
+		if (executable(name))
+			return name;
+		at = "";
+	}
 	for (; *at; at = *end ? end + 1 : end) {
 		end = strchrnul(at, ':');
 		snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - at), at, end > at ? "/" : "",
@@ -88,8 +91,8 @@ void command_go(int go)
 	close(go);
 }
 
-/* Is the trace on the disk whose use it records? Memory is no disk. */
-static void check_disk(const struct record_options *options, int out)
+/* Is the trace on the disk whose use it records? Memory is no disk. What was there before stays. */
+static void check_disk(const struct record_options *options, int out, bool made)
 {
 	const char *disk = options->disk ?: ".";
 	struct stat trace, traced;
@@ -100,19 +103,25 @@ static void check_disk(const struct record_options *options, int out)
 	if (options->share_disk || trace.st_dev != traced.st_dev || !S_ISREG(trace.st_mode) ||
 	    (!fstatfs(out, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)))
 		return;
-	unlink(options->out);
+	if (made)
+		unlink(options->out);
 	die("%s is on the disk that is traced, that of %s; see --disk and --share-disk",
 	    options->out, disk);
 }
 
 int open_trace(const struct record_options *options)
 {
-	/* Truncated only when it is known that no tracer writes it. */
-	int out = open(options->out, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	bool made = access(options->out, F_OK);
+	int out;
 
+	/* A mistyped one leaves neither a new file nor an old one empty. */
+	if (options->command)
+		find_program(options->command[0]);
+	/* Truncated only when it is known that no tracer writes it. */
+	out = open(options->out, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	if (out < 0)
 		die("%s: %s", options->out, strerror(errno));
-	check_disk(options, out);
+	check_disk(options, out, made);
 	if (!control_lock(out, 0, true) && (errno == EACCES || errno == EAGAIN))
 		die("%s is being written by another tracer", options->out);
 	if (ftruncate(out, 0) && errno != EINVAL)
