@@ -334,6 +334,15 @@ def test_lines_that_are_there_twice_are_refused_or_counted(
     assert imported(*lines, *lines[100:200])[0] == 1
 
 
+@pytest.mark.parametrize(("took", "twice"), [("0.000000", False), ("0.000001", True)])
+def test_calls_while_a_clock_stands_may_be_alike(took: str, twice: bool, tmp_path: Path) -> None:
+    """As in a lab with virtual time, where a program that does not sleep takes none."""
+    lines = [f'7 1700000000.{n:06} write(3, "x"..., 512) = 512 <{took}>\n' for n in range(101, 401)]
+    (tmp_path / "log").write_text("".join([*lines, lines[-1]]))
+    account = importing.import_lines("strace", tmp_path / "log", tmp_path / "t.db").account
+    assert (DOUBLED in account.guessed) == twice
+
+
 @pytest.mark.parametrize(("kind", "line"), [
     ("strace", '7 pread64(3, "x", 4096, 4096) = 4096\n'),  # no times: the same program, twice
     ("tencent", "1538323200,4419968,128,1,1283\n"),  # of one second, all alike
