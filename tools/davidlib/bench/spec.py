@@ -210,8 +210,11 @@ def parse(text: str, path: str, base: Path) -> Spec:
         found = re.search(r"\(at (?:line (\d+)|end of document)", str(error))
         line = found[1] if found and found[1] else str(text.count("\n") + 1)
         raise SpecError(f"{path}:{line}: not TOML: {str(error).partition(' (at')[0]}") from None
-    if isinstance(values.get("disk", {}), dict):  # [disk], of which there is one
-        values["disk"] = [values.get("disk", {})]
+    disk = values.get("disk", {})
+    if not isinstance(disk, (dict, list)):
+        raise source.wrong("", 0, "disk", "disk: write [disk] above its keys")
+    if isinstance(disk, dict):  # [disk], of which there is one
+        values["disk"] = [disk]
     found_disks = tables(source, values, "disk", [])
     systems = tables(source, values, "filesystem", [{"type": "ext4"}])
     workloads = tables(source, values, "workload", [])
