@@ -63,6 +63,13 @@ bool call_removes_directory(const struct call *call, u32 nr, const u64 *args)
 	return call->effect == DOES_RMDIR || (nr == SYS_unlinkat && args[2] & AT_REMOVEDIR);
 }
 
+bool call_appends(u32 nr, const u64 *args, u32 flags)
+{
+	u64 own = nr == SYS_pwritev2 ? args[5] : 0;
+
+	return !(own & RWF_NOAPPEND_FLAG) && (flags & O_APPEND || own & RWF_APPEND_FLAG);
+}
+
 bool call_wants_name(const struct call *call)
 {
 	switch (call->effect) {

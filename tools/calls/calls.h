@@ -31,6 +31,12 @@
 #define CALL_UNKNOWN U32_MAX /* number of calls that have none here: another architecture's */
 #define CALL_I386 0x10000u /* in a finished trace calls of i386 are numbered from there on */
 
+/* Younger than the oldest headers, or in no header of theirs. */
+#define RENAME_EXCHANGE_FLAG 2u
+#define RENAME_WHITEOUT_FLAG 4u
+#define RWF_APPEND_FLAG 0x10u
+#define RWF_NOAPPEND_FLAG 0x20u
+
 enum call_class {
 	CALL_NEVER,
 	CALL_FILES,
@@ -145,6 +151,12 @@ bool call_wants_name(const struct call *call);
 
 /* rmdir(), or unlinkat() that does the same. */
 bool call_removes_directory(const struct call *call, u32 nr, const u64 *args);
+
+/*
+ * Does a write go to the end of the file, wherever the call says? Linux does so with O_APPEND in
+ * the @flags of the description, also where the call has an offset.
+ */
+bool call_appends(u32 nr, const u64 *args, u32 flags);
 
 /* Are the descriptors that it has made closed at exec? Not of a call with a struct or a command. */
 bool call_closes_at_exec(const struct call *call, const u64 *args);

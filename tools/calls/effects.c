@@ -10,12 +10,8 @@
 #include <sys/syscall.h>
 
 /* Younger than the oldest headers, or in no header of theirs. */
-#define RENAME_EXCHANGE_FLAG 2u
-#define RENAME_WHITEOUT_FLAG 4u
 #define CLOSE_RANGE_CLOEXEC_FLAG 4u
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
-#define RWF_APPEND_FLAG 0x10u
-#define RWF_NOAPPEND_FLAG 0x20u
 #define SECCOMP_FILTER 1u
 #define SECCOMP_NEW_LISTENER 8u
 #define BPF_COMMANDS 37u
@@ -430,16 +426,9 @@ static void transferred(const struct about *a, struct session *session, s64 byte
 		reaches(a, ofd->file, end);
 }
 
-/*
- * Does a write go to the end of the file, wherever the call says? Linux does so with O_APPEND, also
- * where the call has an offset.
- */
 static bool goes_to_end(const struct about *a, const struct ofd *ofd)
 {
-	u64 flags = a->record->nr == SYS_pwritev2 ? last_arg(a) : 0;
-
-	return is_disk_file(ofd->file) && !(flags & RWF_NOAPPEND_FLAG) &&
-	       (ofd->flags & O_APPEND || flags & RWF_APPEND_FLAG);
+	return is_disk_file(ofd->file) && call_appends(a->record->nr, a->record->args, ofd->flags);
 }
 
 /*

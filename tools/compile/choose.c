@@ -10,7 +10,6 @@
 
 #include "making.h"
 
-#define RWF_NOAPPEND_FLAG 0x20u /* younger than the oldest headers */
 #define DIRENTS_MAX 0x100000u
 #define SOCK_PAIR_TYPES (SOCK_CLOEXEC | SOCK_NONBLOCK)
 

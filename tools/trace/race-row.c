@@ -8,10 +8,7 @@
 
 #include "../calls/tracefile.h"
 
-#define EXCHANGE 2 /* RENAME_EXCHANGE */
 #define TRANSFER_MAX 0x7ffff000 /* of one call: MAX_RW_COUNT */
-#define RWF_APPEND_FLAG 0x10u
-#define RWF_NOAPPEND_FLAG 0x20u
 
 /* ?1: with calls that have no names, about files */
 static const char rows_sql[] =
@@ -98,7 +95,7 @@ bool rows_next(struct rows *rows, struct seen *s)
 	at = call_arg(s->call, 'o');
 	if (!s->opened && at >= 0 && at <= 2)
 		s->flags = s->args[at];
-	s->exchange = s->nr == SYS_renameat2 && s->args[4] & EXCHANGE;
+	s->exchange = s->nr == SYS_renameat2 && s->args[4] & RENAME_EXCHANGE_FLAG;
 	if (!s->result && call_arg(s->call, 's') >= 0)
 		s->size = size_shown(rows, s->event);
 	return true;
@@ -120,37 +117,40 @@ bool seen_removes_directory(const struct seen *s)
 	return call_removes_directory(s->call, s->nr, s->args);
 }
 
+/* Of @count notes in the order of calls, from *@at on, the one of the call; NULL: there is none. */
+static const void *note_of(const void *notes, size_t size, u64 count, u64 *at, u64 event)
+{
+	const u64 *note = NULL; /* each begins with its event */
+
+	for (; *at < count; ++*at) {
+		note = notes + *at * size;
+		if (*note >= event)
+			break;
+	}
+	return *at < count && *note == event ? note : NULL;
+}
+
 const struct base *rows_base(struct rows *rows, u64 event)
 {
 	const struct overlaps *o = rows->overlaps;
 
-	while (rows->base < o->bases && o->base[rows->base].event < event)
-		rows->base++;
-	return rows->base < o->bases && o->base[rows->base].event == event ?
-		       &o->base[rows->base] :
-		       NULL;
+	return note_of(o->base, sizeof(*o->base), o->bases, &rows->base, event);
 }
 
 u64 rows_after(struct rows *rows, u64 event)
 {
 	const struct overlaps *o = rows->overlaps;
+	const struct reused *reused =
+		note_of(o->reused, sizeof(*o->reused), o->reuses, &rows->reused, event);
 
-	while (rows->reused < o->reuses && o->reused[rows->reused].event < event)
-		rows->reused++;
-	return rows->reused < o->reuses && o->reused[rows->reused].event == event ?
-		       o->reused[rows->reused].after :
-		       0;
+	return reused ? reused->after : 0;
 }
 
 static const struct copied *copied_from(struct rows *rows, u64 event)
 {
 	const struct overlaps *o = rows->overlaps;
 
-	while (rows->copied < o->copies && o->copied[rows->copied].event < event)
-		rows->copied++;
-	return rows->copied < o->copies && o->copied[rows->copied].event == event ?
-		       &o->copied[rows->copied] :
-		       NULL;
+	return note_of(o->copied, sizeof(*o->copied), o->copies, &rows->copied, event);
 }
 
 /* Parts. */
@@ -174,11 +174,7 @@ static void reads(const struct seen *s, struct part *p)
 
 static void writes(const struct seen *s, struct part *p)
 {
-	u64 flags = s->nr == SYS_pwritev2 ? s->args[5] : 0;
-	bool appends = (s->flags & O_APPEND || flags & RWF_APPEND_FLAG) &&
-		       !(flags & RWF_NOAPPEND_FLAG);
-
-	p->kind = appends ? PART_APPEND : PART_WRITE;
+	p->kind = call_appends(s->nr, s->args, s->flags) ? PART_APPEND : PART_WRITE;
 	p->bytes = s->result;
 	switch (s->call->effect) {
 	case DOES_PWRITE:

@@ -68,7 +68,10 @@ struct reused {
 	u64 after; /* the last of these */
 };
 
-/* What the finisher has seen, and the finished trace does not say; in the order of calls. */
+/*
+ * What the finisher has seen, and the finished trace does not say; in the order of calls. Each note
+ * begins with its call's event.
+ */
 struct overlaps {
 	struct base *base;
 	u64 bases;
