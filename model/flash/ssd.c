@@ -701,9 +701,10 @@ bool ssd_catch_up(struct ssd *ssd, u64 now)
 		more = fold_piece(ssd, due, &left);
 	}
 	/* While there is something to fold a command may find that it does not collect. */
-	due = idle_moves(ssd, now);
-	if (!more && !left && due > ssd->moved_ahead)
-		more = collect_piece(ssd, due);
+	if (!more && !left) {
+		due = idle_moves(ssd, now);
+		more = due > ssd->moved_ahead && collect_piece(ssd, due);
+	}
 	ssd->seen = *ftl_figures(ssd->ftl);
 	return more;
 }
