@@ -129,16 +129,21 @@ def _systems(spec: Spec) -> None:
                 raise spec.source.wrong("filesystem", system.number, "mkfs", f"mkfs: {why}")
 
 
-def _surely_stored(disk: Disk, system: FileSystem) -> int:
-    """Bytes that mkfs alone stores of the disk, at least; 0 where nobody can tell. Members of an array share
-    alike blocks. Words for mkfs, the disk or its drive may make it less."""
-    told = system.mkfs or disk.options or disk.array or disk.classify == "data" or zonewords.is_zoned(disk)
+def _made(disk: Disk, system: FileSystem) -> float:
+    """Bytes that mkfs alone stores of the disk, by david plan; 0 where it cannot tell."""
     size = size_of(disk)
-    if told or (disk.profile_options and not disk.size) or system.type not in plan.FORMULAS:
+    if system.type not in plan.FORMULAS or size > plan.LARGEST.get(system.type, size):
         return 0
-    if size > plan.LARGEST.get(system.type, size):
+    return plan.needs(system.type, size).made
+
+
+def _surely_stored(disk: Disk, system: FileSystem) -> int:
+    """The least of that; 0 where nobody can tell. Members of an array share alike blocks. Words for mkfs,
+    the disk or its drive may make it less."""
+    told = system.mkfs or disk.options or disk.array or disk.classify == "data" or zonewords.is_zoned(disk)
+    if told or (disk.profile_options and not disk.size):
         return 0
-    return max(0, int(plan.needs(system.type, size).made * SURE) - BUT)
+    return max(0, int(_made(disk, system) * SURE) - BUT)
 
 
 def _stores(spec: Spec) -> None:
@@ -176,14 +181,11 @@ def _parity(array: Array, backing: int) -> str:
 def _mkfs_stores(spec: Spec) -> Iterator[str]:
     """Of file systems that mkfs by itself makes larger than the store."""
     for disk in spec.disks:
-        size = size_of(disk)
         for system in spec.file_systems if disk.array else ():
-            if system.type in plan.FORMULAS and size <= plan.LARGEST.get(system.type, size):
-                least = plan.backing(plan.needs(system.type, size).made)
-                if least > disk.backing:
-                    yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores "
-                           f"{format_size(least)} of {format_both(size)}, and backing is "
-                           f"{format_size(disk.backing)}: write a larger one, and a larger memory")
+            if (made := _made(disk, system)) and (least := plan.backing(made)) > disk.backing:
+                yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores "
+                       f"{format_size(least)} of {format_both(size_of(disk))}, and backing is "
+                       f"{format_size(disk.backing)}: write a larger one, and a larger memory")
 
 
 def memory(spec: Spec, workers: int) -> list[str]:

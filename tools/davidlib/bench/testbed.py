@@ -379,12 +379,12 @@ def outcome(seen: doubts.Seen, rows: list[Row]) -> dict[str, Any]:
 
 
 def loops_of(path: str) -> list[str]:
-    """The loop devices on a file, also where its name was taken away meanwhile: losetup finds none then."""
-    words = ("losetup", "--noheadings", "--output", "NAME")
-    found = call(*words, "--associated", path).split()
-    gone = json.loads(call("losetup", "--json", "--output", "NAME,BACK-FILE") or "{}")
-    return found + [loop["name"] for loop in gone.get("loopdevices", [])
-                    if loop["back-file"] == f"{path} (deleted)"]
+    """The loop devices on a file, also where its name was taken away meanwhile: losetup --associated finds
+    none then."""
+    path = os.path.realpath(path)
+    found = json.loads(call("losetup", "--json", "--output", "NAME,BACK-FILE") or "{}")
+    return [loop["name"] for loop in found.get("loopdevices", [])
+            if loop["back-file"] in (path, f"{path} (deleted)")]
 
 
 def clean_up() -> None:

@@ -49,8 +49,8 @@ def interval(found: Estimate) -> str:
     return " to ".join(apart(*found.ends)) if found.ends else ""
 
 
-def _between(found: Estimate) -> str:
-    return f" (95 % interval {interval(found)}, {found.count} seeds)" if found.ends else ""
+def _between(found: Estimate, ends: str) -> str:
+    return f" (95 % interval {ends}, {found.count} seeds)" if ends else ""
 
 
 def ratio_interval(found: Estimate) -> str:
@@ -79,7 +79,7 @@ class Said:
 def _alone(name: str, about: Said) -> str:
     found, known = figures.estimate(list(about.variants[name].values())), METRICS[about.metric]
     unit = about.name if known.unit == "1/s" else f"{known.unit}, {about.name}"
-    between = _between(found)
+    between = _between(found, interval(found))
     if found.same:
         between = f", the same with all {found.count} seeds: {about.why_same(name)}"
     return f"{name}: {digits(found.mean)} {unit}{between}"
@@ -104,8 +104,7 @@ def _against(best: str, other: str, about: Said) -> str:
         return (f"no difference between {best} and {other} in the {about.name} can be told from these "
                 f"{found.count} seeds: {digits(found.mean)} times, 95 % interval {ratio_interval(found)}")
     times = apart(found.mean, 1)[0]
-    between = f" (95 % interval {ratio_interval(found)}, {found.count} seeds)" if found.ends else ""
-    between = f", the same{same}" if same else between
+    between = f", the same{same}" if same else _between(found, ratio_interval(found))
     return f"{best} has {times} times the {about.name} of {other}{between}"
 
 
