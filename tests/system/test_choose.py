@@ -129,6 +129,14 @@ def test_the_sectors_of_an_array_are_those_that_its_members_have(words: str) -> 
         assert total == candidates.sectors_of(level, members, 300 << 11)
 
 
+@pytest.mark.parametrize("sectors", [1, 2])
+def test_a_drive_that_is_too_small_for_an_array_is_told(sectors: int) -> None:
+    line = [build.ensure("david-sim"), "layout", "--total", "--array", "5 members=3", "--size", str(sectors)]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stdout
+    assert re.search("too small|smaller than a chunk", done.stderr)
+
+
 def brute(profile: str, level: str, iops: float, p99_ms: float, capacity: int, job: str) -> int | None:
     """The least members that do; None: there are none."""
     for members in ROOM[level]:

@@ -251,9 +251,10 @@ static u64 sectors_used(struct array_layout *layout, const struct used_part *par
 	}
 	if (part->has_size)
 		used = part->size;
+	used &= ~1ULL;	/* mdadm counts KiB */
 	if (!used)
 		array_wrong_word("metadata", "the drive is too small for it");
-	return used & ~1ULL;	/* mdadm counts KiB */
+	return used;
 }
 
 static int parse_all(struct array_setup *setup, const char *text, u64 sectors,
