@@ -333,7 +333,7 @@ zones-planted: setup ## the bugs that tests of zones have to find, one planted i
 ZBD_SHAPES = capacity-conventional
 FIO_VERSION = $$(dpkg-query -W -f '$${source:Version}' fio)
 FIO_ZBD = $${XDG_CACHE_HOME:-$$HOME/.cache}/dm-david/fio-$(FIO_VERSION)/t/zbd
-zbd-test: setup ## fio's own tests of zones on a fake disk and on null_blk, ten minutes a shape: ZBD_SHAPES="sequential open"; then a bug to be found
+zbd-test: setup ## fio's own tests of zones on a fake disk and on null_blk: ZBD_SHAPES="sequential open"; then a bug to be found
 	@tools/setup zbd
 	$(DAVID) lab run --kind uml --memory 2G --timeout 14400 -- python3 tests/system/fiozbd.py \
 		--tests "$(FIO_ZBD)" --shapes $(ZBD_SHAPES)
