@@ -13,23 +13,19 @@ from helpers import writelog
 from helpers.cutlives import Files, Life, marked
 from helpers.filesystems import TOOLS, whole_check
 from helpers.guest import (
-    SCRATCH,
-    Failed,
     david,
     device_stats,
     load_table,
     loop_disk,
     mapped,
     mounted,
-    read_along,
     run,
     say,
 )
 from helpers.layouts import ARRAY
 from helpers.planted import must_fail, planted
-from helpers.poolbox import made, made_sharing, pool_disk
+from helpers.poolbox import Look, cut_at, made, made_sharing, pool_disk
 from helpers.poolsystems import cut_systems
-from helpers.storetool import says
 from helpers.units import FULL, GIB, MIB, TIB
 
 NAMES = ("a", "b", "c")
@@ -41,9 +37,7 @@ SYNCS, FS_CUTS = (40, 500) if FULL else (10, 6)
 FAILS = "the pool's directory cannot be written|I/O error|error|david"
 
 
-def each_disk(
-    disk_size: int, words: str, wrong: Callable[[str, str, int], str]
-) -> Callable[[str, list[writelog.Entry], int], str]:
+def each_disk(disk_size: int, words: str, wrong: Callable[[str, str, int], str]) -> Look:
     """Looks at all disks of the pool; `wrong` is told a disk's name, its path, and its last mark."""
 
     def look(dev: str, done: list[writelog.Entry], number: int) -> str:
@@ -58,33 +52,9 @@ def each_disk(
     return look
 
 
-def cut_everywhere(
-    size: int, found: list[writelog.Entry], cuts: int, look: Callable[[str, list[writelog.Entry], int], str]
-) -> None:
-    """`look` is told the device as each cut leaves it, what was done until then, and the cut's number."""
+def cut_everywhere(size: int, found: list[writelog.Entry], cuts: int, look: Look) -> None:
     rng = random.Random(1)
-    places = writelog.places(found, writelog.first_mark(found), cuts, rng)
-    base = SCRATCH / "base"
-    with open(base, "w+b") as image:
-        image.truncate(size)
-        for number, cut in enumerate(writelog.cuts(image, found, places)):
-
-            def prepare(path: str, cut: writelog.Cut = cut) -> None:
-                writelog.copy_left_at(str(base), path, found, cut, rng)
-
-            said = ""
-            with loop_disk(size, prepare=prepare) as dev:
-                try:
-                    status, said = says("pool", "check", dev)
-                    said = said if status else look(dev, found[: cut.done], number)
-                except Failed as error:
-                    said = str(error)
-            if said:
-                raise Failed(f"cut behind entry {cut.place} of {len(found)}: {said}")
-            read_along()
-            if number % 200 == 199:
-                say(f"poolcuts: {number + 1} of {len(places)} cuts")
-    base.unlink()
+    cut_at(size, found, writelog.places(found, writelog.first_mark(found), cuts, rng), rng, look)
 
 
 def shown(sectors: int) -> str:

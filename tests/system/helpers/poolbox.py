@@ -7,17 +7,20 @@ import errno
 import os
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from helpers import raw
-from helpers.guest import Failed, david, dm, loop_disk, remove, run
+from helpers import raw, writelog
+from helpers.guest import SCRATCH, Failed, david, dm, loop_disk, read_along, remove, run, say
 from helpers.raw import BLOCK
 from helpers.storetool import says
 from helpers.units import TIB
 
 COPY = 3 * BLOCK  # of a pool's directory
 DIRECTORY = 2 * COPY
+
+# Told a device as a cut leaves it, what was done until then, and the cut's number: what is wrong there.
+Look = Callable[[str, list[writelog.Entry], int], str]
 
 
 def made(path: str, *options: str) -> None:
@@ -137,3 +140,40 @@ def reload(name: str, table: str) -> None:
     run("dmsetup", "suspend", "--nolockfs", name)
     run("dmsetup", "load", name, "--table", table)
     run("dmsetup", "resume", name)
+
+
+def cut_at(
+    size: int,
+    found: list[writelog.Entry],
+    places: list[int],
+    rng: random.Random,
+    look: Look,
+    tear: Callable[[str, writelog.Entry], None] = lambda path, entry: None,
+    which: str = "",
+) -> None:
+    """What the pool's checker or `look` says of a cut is a failure, `which` before it. `tear` is told the
+    file as the cut leaves it, and what was about to be done.
+    """
+    base = SCRATCH / "base"
+    with ExitStack() as stack:
+        stack.callback(base.unlink)
+        image = stack.enter_context(open(base, "w+b"))
+        image.truncate(size)
+        for number, cut in enumerate(writelog.cuts(image, found, places)):
+
+            def prepare(path: str, cut: writelog.Cut = cut) -> None:
+                writelog.copy_left_at(str(base), path, found, cut, rng)
+                if cut.done < len(found):
+                    tear(path, found[cut.done])
+
+            with loop_disk(size, prepare=prepare) as dev:
+                try:
+                    status, said = says("pool", "check", dev)
+                    said = said if status else look(dev, found[: cut.done], number)
+                except (Failed, OSError) as error:
+                    said = str(error)
+            if said:
+                raise Failed(f"{which}cut behind entry {cut.place} of {len(found)}: {said}")
+            read_along()
+            if number % 100 == 99:
+                say(f"poolbox: {number + 1} of {len(places)} cuts")

@@ -19,7 +19,6 @@ from helpers import devmapper, writelog
 from helpers.cutlives import Files, Life, marked
 from helpers.filesystems import TOOLS, whole_check
 from helpers.guest import (
-    SCRATCH,
     Failed,
     david,
     device_stats,
@@ -27,7 +26,6 @@ from helpers.guest import (
     loop_disk,
     mapped,
     mounted,
-    read_along,
     run,
     say,
 )
@@ -35,6 +33,7 @@ from helpers.poolbox import (
     COPY,
     DIRECTORY,
     copies_of,
+    cut_at,
     fails_at,
     made,
     made_sharing,
@@ -358,29 +357,15 @@ def cut_systems(seed: int, syncs: int, cuts: int, share: bool = True) -> int:
     found = recording.run(syncs)
     rng = random.Random(seed)
     places = recording.places(found, cuts, rng)
-    base = SCRATCH / "base"
-    with ExitStack() as stack:
-        stack.callback(base.unlink)
-        image = stack.enter_context(open(base, "w+b"))
-        image.truncate(SIZES[-1])
-        for number, cut in enumerate(writelog.cuts(image, found, places), 1):
 
-            def prepare(path: str, cut: writelog.Cut = cut) -> None:
-                writelog.copy_left_at(str(base), path, found, cut, rng)
-                if cut.done < len(found) and is_directory(found[cut.done]) and rng.random() < 0.9:
-                    torn_directory(path, found[cut.done], rng)
+    def look(dev: str, done: list[writelog.Entry], number: int) -> str:
+        return recording.wrong(dev, done, rng)
 
-            with loop_disk(SIZES[-1], prepare=prepare) as dev:
-                try:
-                    status, said = says("pool", "check", dev)
-                    said = said if status else recording.wrong(dev, found[: cut.done], rng)
-                except (Failed, OSError) as error:
-                    said = str(error)
-            if said:
-                raise Failed(f"seed {seed}, cut behind entry {cut.place} of {len(found)}: {said}")
-            read_along()
-            if number % 50 == 0:
-                say(f"poolsystems: {number} of {len(places)} cuts")
+    def tear(path: str, entry: writelog.Entry) -> None:
+        if is_directory(entry) and rng.random() < 0.9:
+            torn_directory(path, entry, rng)
+
+    cut_at(SIZES[-1], found, places, rng, look, tear, f"seed {seed}, ")
     flushes = sum(1 for entry in found if entry.flags & writelog.FLUSH)
     events = ", ".join(f"{count} {what}" for what, count in recording.done.items())
     say(f"poolsystems: seed {seed}: {len(places)} cuts, {len(found)} entries, {flushes} flushes; {events}")
