@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 import time
 from collections import Counter
@@ -18,11 +19,13 @@ from typing import Any
 
 from helpers.attacklife import Judged, judged, reduced
 from helpers.attackplan import Plan, compose, read, table
-from helpers.guest import busy, leaks, say
+from helpers.guest import SCRATCH, busy, leaks, say
 from helpers.planted import PLANT
+from helpers.units import GIB
 
 REDUCE = 1800.0
 SHORT = 24  # steps
+ROOM = 7 * GIB // 4  # of the lab's /tmp: in 1 GiB a life's own files did not fit, which looks like a loss
 COSTLY = 12  # kinds of steps, of which it is said what they took
 OUTCOMES = {
     "failed": "failed",
@@ -99,6 +102,9 @@ def save(where: str, name: str, plan: Plan) -> None:
 
 
 def attack(args: argparse.Namespace) -> int:
+    if (free := shutil.disk_usage(SCRATCH.parent).free) < ROOM:
+        say(f"attack: {SCRATCH.parent} has {free >> 20} MiB free, and lives need {ROOM >> 20}: --memory 4G")
+        return 1
     held = dict(args.hold)
     if args.plant:
         PLANT.write_text(args.plant)
