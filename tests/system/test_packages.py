@@ -360,7 +360,8 @@ def test_a_missing_module_is_told_with_the_one_command_that_helps(
     monkeypatch.setattr(modulehelp, "INSTALLED", installed)
     monkeypatch.setattr(modulehelp, "release", lambda: "1.2.3")
     said = modulehelp.advice("dm-david", complaint)
-    assert f"\n  try: {command}\n".replace("TREE", str(tmp_path / "tree")) in said
+    assert f"; try: {command} (modprobe: ".replace("TREE", str(tmp_path / "tree")) in said
+    assert "\n" not in said
     assert complaint in said
 
 
@@ -383,7 +384,7 @@ def test_whoever_asks_a_disk_without_the_module_is_told(
     monkeypatch.setattr(stats, "CONTROL", str(tmp_path / "david"))
     monkeypatch.setattr(dm, "target_loaded", lambda: False)
     monkeypatch.setattr(dm, "run", lambda *words: subprocess.CompletedProcess(words, status, "", complaint))
-    with pytest.raises(util.UserError, match=f"no target 'david'.*\n  try: {command}(\n|$)"):
+    with pytest.raises(util.UserError, match=f"no target 'david'.*; try: {command}( \\(modprobe: |$)"):
         ask()
 
 

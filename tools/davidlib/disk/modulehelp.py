@@ -72,7 +72,7 @@ def _unsigned() -> tuple[str, str]:
 
 
 def explain(cause: str, command: str) -> str:
-    return f"the kernel has no target 'david': {cause}\n  try: {command}"
+    return f"the kernel has no target 'david': {cause}; try: {command}"
 
 
 def advice(module: str, complaint: str) -> str:
@@ -88,4 +88,4 @@ def advice(module: str, complaint: str) -> str:
         cause, command = "this machine may load no modules (a container?)", "run it on the host"
     else:
         cause, command = "the module cannot be loaded", f"modprobe {module}; dmesg | tail"
-    return f"{explain(cause, command)}\n  (modprobe: {complaint})"
+    return f"{explain(cause, command)} (modprobe: {'; '.join(complaint.splitlines())})"
