@@ -41,7 +41,7 @@ def traced(tmp_path: Path, *command: str | Path, **popen: object) -> tuple[sqlit
 
 
 NAMES = ["append", "same", "socket", "own", "deep", "handle", "root", "mounts", "pivot", "resolve"]
-CASES = [*NAMES, "newmounts", "uring", "refused", "watched", "whiteout"]
+CASES = [*NAMES, "newmounts", "uring", "refused", "watched", "whiteout", "removed", "ways"]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -67,8 +67,7 @@ def as_below(tree: dict[str, Node], top: Path) -> dict[str, Node]:
     return {str(Path(path).relative_to(top)): node for path, node in tree.items()}
 
 
-# Of paths of more than 4,096 bytes there is no replay.
-@pytest.mark.parametrize("case", [case for case in CASES if case != "deep"])
+@pytest.mark.parametrize("case", CASES)
 def test_the_tree_of_the_replay_is_that_on_the_disk(case: str, oddcalls: Path, tmp_path: Path) -> None:
     _, work = traced(tmp_path, oddcalls, case)
     again, run = replayed(tmp_path, work)

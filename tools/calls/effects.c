@@ -15,6 +15,7 @@
 #define SECCOMP_FILTER 1u
 #define SECCOMP_NEW_LISTENER 8u
 #define BPF_COMMANDS 37u
+#define LINKS_MAX 40
 
 static u64 arg(const struct about *a, unsigned int i)
 {
@@ -110,7 +111,9 @@ struct view effect_view(const struct about *a, char letter)
 
 	if (a->call->effect == DOES_OPENAT2 && effect_open_how(a, 2) & RESOLVE_IN_ROOT)
 		root = start;
-	return (struct view){ root, a->thread->place->mounts, start.mount, false };
+	return (struct view){ .root = root,
+			      .mounts = a->thread->place->mounts,
+			      .mount = start.mount };
 }
 
 bool effect_follows(const struct about *a, char letter)
@@ -192,7 +195,7 @@ static bool own_descriptor(const struct about *a, const char *path, u32 *fd, con
 	return !strncmp(path, "/dev/fd/", 8) && read_number(path + 8, fd, rest);
 }
 
-void effect_own_path(struct world *w, const struct about *a, char letter, char *path, size_t room,
+bool effect_own_path(struct world *w, const struct about *a, char letter, char *path, size_t room,
 		     struct view *view)
 {
 	const char *proc = behind_own_proc(a, path), *rest;
@@ -211,13 +214,28 @@ void effect_own_path(struct world *w, const struct about *a, char letter, char *
 	/* The link itself, or what has no name any more. */
 	if (!node || (!*rest && !effect_follows(a, letter)) || (!node->parent && *node->name) ||
 	    names_in_tree(node))
-		return;
+		return false;
 	length = names_path(node, whole, sizeof(whole));
 	if (length + strlen(rest) + 1 > min_t(size_t, sizeof(whole), room))
-		return;
+		return false;
 	memcpy(whole + length, rest, strlen(rest) + 1);
 	memcpy(path, whole, length + strlen(rest) + 1);
-	*view = (struct view){ { w->names.root, MOUNT_FIRST }, &mounts_none, MOUNT_FIRST, false };
+	*view = (struct view){ .root = { w->names.root, MOUNT_FIRST },
+			       .mounts = &mounts_none,
+			       .mount = MOUNT_FIRST };
+	return true;
+}
+
+bool effect_own_node(struct world *w, const struct about *a, char letter, const struct node *node,
+		     char *path, size_t room, struct view *view)
+{
+	char whole[PATH_MAX];
+
+	if (!view->linked || names_path(node, whole, sizeof(whole)) >= sizeof(whole) ||
+	    !effect_own_path(w, a, letter, whole, min(sizeof(whole), room), view))
+		return false;
+	memcpy(path, whole, strlen(whole) + 1);
+	return true;
 }
 
 static struct node *effect_find(struct world *w, struct about *a, char letter, const char *path,
@@ -225,7 +243,8 @@ static struct node *effect_find(struct world *w, struct about *a, char letter, c
 {
 	struct view view = effect_view(a, letter);
 	char terminated[PATH_MAX];
-	struct node *node;
+	struct node *node, *start;
+	unsigned int links = 0;
 
 	if (!path || length >= sizeof(terminated))
 		return NULL;
@@ -236,8 +255,12 @@ static struct node *effect_find(struct world *w, struct about *a, char letter, c
 	if (!length)
 		return NULL;
 	effect_own_path(w, a, letter, terminated, sizeof(terminated), &view);
-	node = names_find_in(&w->names, &view, effect_start(a, letter).node, terminated,
-			     effect_follows(a, letter));
+	start = effect_start(a, letter).node;
+	do {
+		node = names_find_in(&w->names, &view, start, terminated,
+				     effect_follows(a, letter));
+	} while (links++ < LINKS_MAX && effect_own_node(w, a, letter, node, terminated,
+							sizeof(terminated), &view));
 	*mount = view.mount;
 	return node;
 }
@@ -943,7 +966,9 @@ static void cwd_changed(struct world *w, struct about *a)
 	const char *cwd = tracefile_find(a->record, TRACEFILE_CWD, 1, &length);
 	char path[PATH_MAX];
 	struct place *place = a->thread->place;
-	struct view view = { place->mounts->root, place->mounts, MOUNT_FIRST, false };
+	struct view view = { .root = place->mounts->root,
+			     .mounts = place->mounts,
+			     .mount = MOUNT_FIRST };
 
 	if (a->call->effect == DOES_FCHDIR)
 		about_directory(w, a);

@@ -65,9 +65,16 @@ struct view effect_view(const struct about *a, char letter);
 /*
  * A path by which a process means a descriptor or the directory of its own (/dev/fd/3,
  * /proc/self/cwd/x) becomes the whole path of what that is, if it has a name. It begins at the
- * tracer's root: so does @view then.
+ * tracer's root: so does @view then. False: it is no such path.
  */
-void effect_own_path(struct world *w, const struct about *a, char letter, char *path, size_t room,
+bool effect_own_path(struct world *w, const struct about *a, char letter, char *path, size_t room,
 		     struct view *view);
+
+/*
+ * The same, of a name that a symbolic link has led to: @path becomes the whole path, from where
+ * on the name is to be looked for again.
+ */
+bool effect_own_node(struct world *w, const struct about *a, char letter, const struct node *node,
+		     char *path, size_t room, struct view *view);
 
 #endif

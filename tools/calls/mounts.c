@@ -106,7 +106,7 @@ struct node *mounts_above(struct names *names, struct view *view, struct node *n
 	/* Nothing is above what is mounted nowhere any more. */
 	if (is_spot(view->root, node, view->mount) || node->mounted)
 		return node;
-	return mounts_enter(view, node->parent ?: names->root);
+	return mounts_enter(view, node->parent ?: node->above ?: names->root);
 }
 
 void mounts_add(struct mounts *m, u32 id, struct spot at, struct node *root)

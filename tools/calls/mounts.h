@@ -53,6 +53,7 @@ struct view {
 	const struct mounts *mounts;
 	u32 mount; /* which mount the name was found in, when it has been found */
 	bool crossed; /* a mount, on the way */
+	bool linked; /* a symbolic link was followed */
 };
 
 /* Into what is mounted at @node, if anything is. */

@@ -90,8 +90,10 @@ static struct node *walk(struct names *names, struct view *view, struct node *at
 			at = mounts_above(names, view, at);
 		} else if (length != 1 || *path != '.') {
 			child = mounts_enter(view, child_of(names, at, path, length));
-			if (child->target && (follow || path[length]) && (*links)++ < LINKS_MAX)
+			if (child->target && (follow || path[length]) && (*links)++ < LINKS_MAX) {
+				view->linked = true;
 				child = walk(names, view, at, child->target, true, links);
+			}
 			at = child;
 		}
 		path += length;
@@ -154,6 +156,13 @@ static void take_out(struct names *names, struct node *node)
 		before->next = node->next;
 }
 
+bool names_is_gone(const struct node *node)
+{
+	while (node->parent)
+		node = node->parent;
+	return *node->name;
+}
+
 bool names_is_below(const struct node *node, const struct node *above)
 {
 	for (; node; node = node->parent) {
@@ -168,6 +177,7 @@ void names_remove(struct names *names, struct node *node)
 	if (!node->parent || node->mounted)
 		return;
 	take_out(names, node);
+	node->above = node->parent;
 	node->parent = NULL;
 	node->state = NODE_ABSENT;
 	names->epoch++;

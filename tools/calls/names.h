@@ -19,6 +19,7 @@ enum node_state {
 
 struct node {
 	struct node *parent; /* NULL: the root, or a name that has been removed */
+	struct node *above; /* of one that has been removed: where it was, and .. still leads */
 	char *name;
 	char *target; /* of a symbolic link, once it is known */
 	struct file *file;
@@ -50,6 +51,9 @@ struct node *names_find(struct names *names, struct node *from, const char *path
 /* The same, as somebody sees it (mounts.h): with another root, or mounts of its own. */
 struct node *names_find_in(struct names *names, struct view *view, struct node *from,
 			   const char *path, bool follow);
+
+/* Has it been removed, or a directory above it? */
+bool names_is_gone(const struct node *node);
 
 /* Is it that one, or somewhere below it? */
 bool names_is_below(const struct node *node, const struct node *above);

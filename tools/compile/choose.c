@@ -209,7 +209,7 @@ static bool open_refused(struct compiler *c)
 	struct making *g = &c->making;
 	u64 resolve = effect_open_how(&g->about, 2);
 	bool within = resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT);
-	char text[PATH_MAX + 1], said[PATH_MAX];
+	char text[NAMES_PATH_MAX], said[PATH_MAX];
 	const char *dir = "", *path = g->first.text;
 
 	if (g->call->effect != DOES_OPENAT2 || !resolve || !g->first.given ||
@@ -241,6 +241,16 @@ static bool open_refused(struct compiler *c)
 	return true;
 }
 
+/* A device that a call has made, or that was there, is none in a replay: it asks no disk. */
+static bool is_device(const struct compiler *c)
+{
+	struct tracefile_attr attr;
+	s64 size;
+
+	return c->making.result >= 0 &&
+	       source_file(c->source, c->making.item->file, &attr, &size) && S_ISCHR(attr.mode);
+}
+
 static void open_file(struct compiler *c)
 {
 	struct making *g = &c->making;
@@ -249,7 +259,10 @@ static void open_file(struct compiler *c)
 
 	if (open_refused(c))
 		return;
-
+	if (is_device(c)) {
+		choose_none(c, BECAUSE_KERNEL);
+		return;
+	}
 	choose_use_file(c, writes ? ACCESS_WRITE : ACCESS_READ);
 	if (pipe_open(c, flags) || !choose_on_path(c, WL_OPEN, &g->first))
 		return;

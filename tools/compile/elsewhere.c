@@ -7,13 +7,16 @@
 
 static bool is_elsewhere(const struct named *named)
 {
-	return named->given && !named->kernel && names_in_tree(named->node);
+	return named->given && !named->kernel && (named->gone || names_in_tree(named->node));
 }
 
 enum wl_reason elsewhere_reason(const struct compiler *c)
 {
 	const struct making *g = &c->making;
 
+	/* In a directory that has been removed nobody looks for a name on the disk. */
+	if (g->result == -ENOENT && (g->first.gone || g->second.gone))
+		return BECAUSE_KERNEL;
 	if (g->call->effect != DOES_MOUNT || g->result < 0 ||
 	    g->about.thread->place->mounts->unknown)
 		return BECAUSE_ELSEWHERE;

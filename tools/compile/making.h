@@ -16,11 +16,12 @@ struct named { /* a path of a call */
 	bool given;
 	bool kernel; /* below /proc, /sys or /dev */
 	bool aside; /* by a root or mounts that the replay does not have */
+	bool gone; /* in a directory that has been removed */
 	struct node *node; /* what it led to before the call */
 	struct node *dir; /* where that name was */
 	u64 key; /* of the name, as a resource */
 	u64 dir_key;
-	char text[PATH_MAX + 1]; /* from the root on */
+	char *text; /* from the root on; in @said of struct compiler */
 };
 
 struct making {
@@ -79,6 +80,7 @@ struct compiler {
 	struct map named_files; /* by file, as struct tree knows it: it has had a name */
 	struct map raced; /* by event, of calls that others come after: place << 32 | commands */
 	struct making making;
+	char said[2][NAMES_PATH_MAX];
 };
 
 /* The replay thread that does the call. */

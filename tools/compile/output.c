@@ -160,7 +160,7 @@ static struct stream tree_part(struct output *out, const struct tree *tree, u64 
 			       struct lyings *pieces)
 {
 	struct stream s = {};
-	char path[PATH_MAX], other[PATH_MAX];
+	static char path[NAMES_PATH_MAX], other[NAMES_PATH_MAX];
 	struct map seen = {};
 	u32 i;
 

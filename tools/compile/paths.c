@@ -3,6 +3,7 @@
  * The names of a call: what they lead to, what they say of the initial tree, how the replay says
  * them.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <sys/stat.h>
@@ -56,8 +57,10 @@ static struct node *visit(struct walk *w, struct node *at, const char *path, boo
 		w->named->dir_key = (uintptr_t)dir;
 		w->named->key = key_of(dir, name, length);
 		uses_add_name(w->uses, w->named->key, name);
-		if (child->target && (follow || *path) && w->links++ < LINKS_MAX)
+		if (child->target && (follow || *path) && w->links++ < LINKS_MAX) {
+			w->view.linked = true;
 			at = visit(w, dir, child->target, true);
+		}
 	}
 }
 
@@ -91,12 +94,14 @@ void path_find(struct compiler *c, struct named *named, char letter)
 {
 	struct about *a = &c->making.about;
 	struct walk walk = { &c->world.names, &c->uses, named, effect_view(a, letter), 0 };
-	char path[PATH_MAX];
+	char path[PATH_MAX], *text = c->said[letter == 'P'];
+	bool own = false;
 	struct node *start;
 	const char *blob;
 	u32 length, used = 0;
 
 	named->given = false;
+	named->gone = false;
 	blob = tracefile_find(a->record, letter == 'p' ? TRACEFILE_PATH : TRACEFILE_PATH2, 0,
 			      &length);
 	length = blob ? strnlen(blob, length) : 0;
@@ -107,18 +112,35 @@ void path_find(struct compiler *c, struct named *named, char letter)
 	path[length] = 0;
 	effect_own_path(&c->world, a, letter, path, sizeof(path), &walk.view);
 	start = *path == '/' ? walk.view.root.node : effect_start(a, letter).node;
-	*named = (struct named){ .given = true };
+	*named = (struct named){ .given = true, .text = text };
 	use_way(&c->uses, start);
-	named->node = visit(&walk, start, path, effect_follows(a, letter));
+	for (;;) {
+		named->node = visit(&walk, start, path, effect_follows(a, letter));
+		if (walk.links > LINKS_MAX || !effect_own_node(&c->world, a, letter, named->node,
+							       path, sizeof(path), &walk.view))
+			break;
+		walk.links++;
+		own = true;
+	}
+	named->gone = *path != '/' && names_is_gone(start) && names_is_gone(named->node);
 	named->kernel = path_is_kernels(named->node) || effect_kernels(&c->world, a);
 	named->aside = walk.view.root.node->parent || walk.view.root.mount != MOUNT_FIRST ||
 		       walk.view.mount != MOUNT_FIRST || walk.view.crossed;
-	/* There a name as it was said may lead elsewhere. */
-	if (named->aside && names_path(named->node, named->text, sizeof(named->text)))
-		return;
 	if (start->parent)
-		used = names_path(start, named->text, sizeof(named->text) - 1);
-	snprintf(named->text + used, sizeof(named->text) - used, "%s%s", used ? "/" : "", path);
+		used = names_path(start, text, NAMES_PATH_MAX);
+	/*
+	 * There, and from a removed directory on, a name as it was said may lead elsewhere. A path
+	 * that is longer than the kernel takes is gone in pieces (beneath.c), which is right if it
+	 * has neither links nor dots.
+	 */
+	own |= used + strlen(path) >= PATH_MAX - 1 && (s64)a->record->result != -ENAMETOOLONG;
+	own |= *path != '/' && names_is_gone(start);
+	if (named->aside || own)
+		used = names_path(named->node, text, NAMES_PATH_MAX);
+	else
+		used += snprintf(text + used, NAMES_PATH_MAX - used, "%s%s",
+				 used ? "/" : "", path);
+	named->gone |= used >= NAMES_PATH_MAX;
 }
 
 /* Names as the replay says them, whose root is the original's directory @root. */
@@ -133,7 +155,7 @@ bool path_is_below_root(const struct node *root, const struct node *node)
 /* Of a path from the original's root on, what is behind @root; NULL: it does not begin so. */
 const char *path_behind_root(const struct node *root, const char *path)
 {
-	char name[PATH_MAX];
+	char name[NAMES_PATH_MAX];
 	u32 length = root->parent ? names_path(root, name, sizeof(name)) : 0;
 
 	if (strncmp(path, name, length) || (path[length] && path[length] != '/'))
@@ -170,7 +192,7 @@ void path_rebase(const struct node *root, struct named *named)
 		return;
 	behind = goes_up(named->text) ? NULL : path_behind_root(root, named->text);
 	if (!behind) {
-		names_path(named->node, named->text, sizeof(named->text));
+		names_path(named->node, named->text, NAMES_PATH_MAX);
 		behind = path_behind_root(root, named->text) ?: "";
 	}
 	memmove(named->text, behind, strlen(behind) + 1);
@@ -218,7 +240,7 @@ static void add_for_others(struct compiler *c, u8 op, const struct node *node, c
 
 static bool text_of_node(struct compiler *c, const struct node *node, u64 *text)
 {
-	char path[PATH_MAX];
+	char path[NAMES_PATH_MAX];
 	const char *behind;
 
 	if (names_path(node, path, sizeof(path)) >= sizeof(path))
@@ -335,7 +357,7 @@ static void move_below(struct compiler *c, const struct node *link, struct node 
 {
 	struct names *names = &c->world.names;
 	struct node *node, *there;
-	char path[PATH_MAX];
+	char path[NAMES_PATH_MAX];
 
 	for (node = names->last; node; node = node->all) {
 		if (!path_below(link, node, path, sizeof(path)))

@@ -265,13 +265,17 @@ bool tree_was_there(struct tree *tree, const struct node *node)
 
 void tree_path(const struct tree *tree, u32 entry, char *path, size_t room)
 {
-	u32 way[256], steps = 0;
-	size_t used = 0;
+	size_t at = room - 1, length;
 
-	for (; entry && steps < ARRAY_SIZE(way); entry = tree->entry[entry].parent)
-		way[steps++] = entry;
-	*path = 0;
-	while (steps-- && used < room)
-		used += snprintf(path + used, room - used, "%s%s", used ? "/" : "",
-				 tree->entry[way[steps]].name);
+	path[at] = 0;
+	for (; entry; entry = tree->entry[entry].parent) {
+		length = strlen(tree->entry[entry].name);
+		if (length + 1 > at)
+			die("a path of the tree is longer than %zu bytes", room);
+		at -= length;
+		memcpy(path + at, tree->entry[entry].name, length);
+		if (tree->entry[entry].parent)
+			path[--at] = '/';
+	}
+	memmove(path, path + at, room - at);
 }

@@ -560,8 +560,11 @@ static s64 act_truncate(const struct stage *s, const struct wl_command *c)
 
 static s64 make_node(int dir, const char *name, u64 mode)
 {
-	/* A device of the trace would be a device here: a file takes its place. */
-	if (S_ISCHR(mode) || S_ISBLK(mode))
+	/*
+	 * A device of the trace would be a device here. A character device of no driver, which
+	 * anybody may make (a whiteout), takes its place; a file that of a block device.
+	 */
+	if (S_ISBLK(mode))
 		mode = S_IFREG | (mode & 07777);
 	return mknodat(dir, name, mode, 0);
 }

@@ -26,20 +26,66 @@ static int open_at(int dir, const char *path, u64 flags, u64 mode, u64 resolve)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_resolved(int root, const char *path, u64 flags, u64 mode, u64 resolve)
+/* From the root on, or from a directory on the way: then nothing may lead out of that. */
+static int open_piece(int root, int dir, const char *path, size_t bytes, u64 flags, u64 mode,
+		      u64 resolve)
 {
-	return open_at(root, *path ? path : "/", flags, mode,
-			RESOLVE_IN_ROOT | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | resolve);
+	char piece[PATH_MAX];
+	bool whole = dir == root;
+
+	memcpy(piece, path, bytes);
+	piece[bytes] = 0;
+	resolve |= whole ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
+	return open_at(dir, bytes ? piece : whole ? "/" : ".", flags, mode,
+		       RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | resolve);
+}
+
+/* How much of a path the kernel takes at a time, up to a slash; 0: it has no slash there. */
+static size_t first_piece(const char *path)
+{
+	size_t bytes = PATH_MAX - 1;
+
+	while (bytes && path[bytes] != '/')
+		bytes--;
+	return bytes;
+}
+
+/* A path of @bytes, which may be more than the kernel takes: then it is gone in pieces. */
+static int open_resolved(int root, const char *path, size_t bytes, u64 flags, u64 mode,
+			 u64 resolve)
+{
+	int dir = root, next;
+	size_t piece;
+
+	while (bytes >= PATH_MAX) {
+		piece = first_piece(path);
+		next = !piece ? -ENAMETOOLONG :
+				open_piece(root, dir, path, piece, O_PATH | O_DIRECTORY, 0,
+					   resolve);
+		if (dir != root)
+			close(dir);
+		if (next < 0)
+			return next;
+		dir = next;
+		for (; piece < bytes && path[piece] == '/'; piece++)
+			;
+		path += piece;
+		bytes -= piece;
+	}
+	next = open_piece(root, dir, path, bytes, flags, mode, resolve);
+	if (dir != root)
+		close(dir);
+	return next;
 }
 
 int beneath_open(int root, const char *path, u64 flags, u64 mode)
 {
-	return open_resolved(root, path, flags, mode, 0);
+	return open_resolved(root, path, strlen(path), flags, mode, 0);
 }
 
 int beneath_resolve(int root, const char *dir, const char *path, u64 flags, u64 resolve)
 {
-	int at = open_resolved(root, dir, O_PATH | O_DIRECTORY, 0, 0), fd;
+	int at = open_resolved(root, dir, strlen(dir), O_PATH | O_DIRECTORY, 0, 0), fd;
 
 	if (at < 0)
 		return at;
@@ -62,7 +108,7 @@ static int split(const char *path, char *name)
 	start = end;
 	while (start && path[start - 1] != '/')
 		start--;
-	if (end - start >= NAME_MAX + 1 || start >= PATH_MAX)
+	if (end - start >= NAME_MAX + 1 || start >= BENEATH_PATH_MAX)
 		return -ENAMETOOLONG;
 	memcpy(name, path + start, end - start);
 	name[end - start] = 0;
@@ -74,11 +120,7 @@ static int split(const char *path, char *name)
 
 static int open_dir(int root, const char *path, size_t bytes, u64 resolve)
 {
-	char dir[PATH_MAX];
-
-	memcpy(dir, path, bytes);
-	dir[bytes] = 0;
-	return open_resolved(root, dir, O_PATH | O_DIRECTORY, 0, resolve);
+	return open_resolved(root, path, bytes, O_PATH | O_DIRECTORY, 0, resolve);
 }
 
 int beneath_parent(int root, const char *path, char *name)

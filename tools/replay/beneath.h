@@ -4,12 +4,17 @@
  * root, so that no "..", no symbolic link and no mount leads out of it. Other calls get the
  * directory that this has found, and one name in it; they never follow a link themselves.
  *
+ * A path may be longer than the kernel takes, 4,096 bytes: then it is gone in pieces, and from the
+ * second one on no ".." and no link may lead out of where the piece begins (EXDEV).
+ *
  * All return a descriptor or -errno.
  */
 #ifndef REPLAY_BENEATH_H
 #define REPLAY_BENEATH_H
 
 #include "../../dm-david/portable/portable.h"
+
+#define BENEATH_PATH_MAX 65536u
 
 int beneath_open(int root, const char *path, u64 flags, u64 mode);
 

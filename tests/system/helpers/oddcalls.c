@@ -18,6 +18,8 @@
  *   resolve	what openat2 is told of the way that a path takes
  *   watched	a directory that inotify watches, by a name that no other call has
  *   whiteout	a rename that leaves a whiteout; 77 if that is not allowed
+ *   removed	names from a directory that has been removed, and from the one above it
+ *   ways	names by symbolic links to the process's own descriptors and directory
  *   refused	calls that fail by what a replay does not have: bad memory, limits, a busy program
  */
 #define _GNU_SOURCE
@@ -515,6 +517,40 @@ static void whiteout(void)
 		_exit(NOT_HERE);
 }
 
+/* The directory is gone, and the one above it is renamed meanwhile. */
+static void removed(void)
+{
+	struct stat st;
+	int fd;
+
+	need(!mkdir("d", 0755) && !mkdir("d/e", 0755) && !chdir("d/e"), "tree");
+	fd = open(".", O_RDONLY);
+	need(fd >= 0 && !rmdir("../e"), "rmdir");
+	need(open("x", O_CREAT | O_WRONLY, 0644) < 0 && errno == ENOENT, "x");
+	need(fstatat(fd, "y", &st, 0) < 0 && mkdir("z", 0755) < 0, "y");
+	need(!mkdir("../f", 0755) && !rename("../../d", "../../g") && !chdir(".."), "above");
+	make("in", 0, 10);
+	need(!mkdirat(fd, "../h", 0755) && !mkdir("e", 0755), "h");
+	need(openat(fd, "w", O_CREAT | O_WRONLY, 0600) < 0, "w");
+	need(openat(fd, "../e/v", O_CREAT | O_WRONLY, 0600) >= 0, "v");
+}
+
+static void ways(void)
+{
+	char path[64];
+	int fd;
+
+	need(!mkdir("d", 0755) && !symlink("/proc/self/cwd", "w") && !symlink("w/d", "x"), "tree");
+	fd = open("d", O_RDONLY | O_DIRECTORY);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	need(fd >= 0 && !symlink(path, "f"), "f");
+	make("x/one", 0, 10);
+	make("w/x/two", 0, 11);
+	make("f/three", 0, 12);
+	need(!rename("f/three", "w/four") && !unlink("x/one") && !chdir("f"), "names");
+	make("../w/six", 0, 13);
+}
+
 static void wait_for_end(void)
 {
 	need(read(STDIN_FILENO, zeros, 1) == 0, "end");
@@ -530,7 +566,8 @@ int main(int argc, char **argv)
 		      { "root", root },	    { "lost", lost },   { "mounts", mounts },
 		      { "pivot", pivot },   { "resolve", resolve }, { "refused", refused },
 		      { "wait", wait_for_end }, { "newmounts", newmounts },
-		      { "watched", watched }, { "whiteout", whiteout } };
+		      { "watched", watched }, { "whiteout", whiteout },
+		      { "removed", removed }, { "ways", ways } };
 	unsigned int i;
 
 	for (i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
