@@ -158,7 +158,7 @@ trace-cost: setup ## what a traced call costs, beside strace with and without it
 
 trace-test: setup ## david trace at full length: importers fuzzed, strace with all options, real programs
 	@tools/setup traced
-	DAVID_SCALE=full $(VENV)/bin/pytest $(patsubst %,tests/system/test_%.py,trace trace_bpf trace_control trace_import trace_report trace_uring strace_corpus real_programs)
+	DAVID_SCALE=full $(VENV)/bin/pytest $(patsubst %,tests/system/test_%.py,trace odd_cases trace_odd trace_bpf trace_control trace_import trace_report trace_uring strace_corpus real_programs)
 
 replay-test: setup ## david replay at full length: 100 shuffles of each case of order, 1,000 random traces, real programs
 	@tools/setup traced
