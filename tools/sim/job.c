@@ -1030,7 +1030,7 @@ static void look_after(struct run *run)
 	run->result->media_share = media_share(&run->media_begin, &media);
 }
 
-/* The drive, or a member's, fails from now on. Returns 0 or -ENOMEM. */
+/* The drive, or a member's, fails from now on, when its age is 0. Returns 0 or -ENOMEM. */
 static int begin_faults(struct run *run, const struct profile *profile)
 {
 	run->faults = malloc(sizeof(*run->faults));
@@ -1046,6 +1046,7 @@ static int begin_faults(struct run *run, const struct profile *profile)
 }
 
 /*
+	run->faults->shift = -run->now;
  * The drive's zones, as --before finds them. Their state is that of the order in which requests are
  * made. Returns 0 or -ENOMEM.
  */
