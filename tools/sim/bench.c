@@ -650,10 +650,8 @@ int bench_main(int argc, char **argv)
 
 	if (!r && load_profile(&profile, args->profile, &args->values))
 		r = 1;
-	if (!r && args->size && profile_scale(&profile, args->size)) {
-		fprintf(stderr, "david-sim bench: --size: the profile cannot be scaled to that\n");
-		r = 1;
-	}
+	if (!r)
+		r = load_scaled(command, &profile, args->size);
 	if (!r && args->array && array_parse_of(&args->setup, args->array, &profile))
 		r = 1;
 	if (!r && args->keep_flash && profile.kind != DRIVE_SSD)

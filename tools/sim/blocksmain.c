@@ -425,8 +425,7 @@ int blocks_main(int argc, char **argv)
 		return r;
 	if (load_profile(&profile, args.profile, &args.values))
 		return 1;
-	if (args.size && profile_scale(&profile, args.size))
-		r = complain("%s: --size: the profile cannot be scaled to that", command);
+	r = load_scaled(command, &profile, args.size);
 	if (profile.kind == DRIVE_SSD && !is_preconditioned(&args.values) &&
 	    profile.precondition == PRECONDITION_FRESH)
 		profile.precondition = PRECONDITION_SEQUENTIAL;

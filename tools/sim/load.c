@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "../common/complain.h"
+#include "../../model/profile/profile-options.h"
 #include "load.h"
 #include "params.h"
 
@@ -215,4 +216,21 @@ int load_profile(struct profile *profile, const char *name, const struct option_
 		return apply_all(profile, values);
 	profile_free(profile);
 	return -1;
+}
+
+int load_scaled(const char *command, struct profile *profile, u64 sectors)
+{
+	u64 zone = profile->zone_size;
+
+	if (!sectors || !profile_scale(profile, sectors))
+		return 0;
+	if (!zone)
+		return bad_usage(command,
+				 "--size: of %s a disk has whole blocks of %u bytes, and %llu sectors are none or too many",
+				 profile->name, profile->logical_block,
+				 (unsigned long long)sectors);
+	return bad_usage(command,
+			 "--size: %s has zones of %llu sectors; a disk has two or more whole ones, and %llu at most",
+			 profile->name, (unsigned long long)zone,
+			 (unsigned long long)PROFILE_MAX_HOST_ZONES);
 }

@@ -13,6 +13,12 @@
  */
 int load_profile(struct profile *profile, const char *name, const struct option_list *values);
 
+/*
+ * To --size, in sectors; 0: as it is. Returns 0, or 1 when it has complained in the name of
+ * @command, with what is possible.
+ */
+int load_scaled(const char *command, struct profile *profile, u64 sectors);
+
 /* Its text as it stands in the file, or as imported; to be freed. NULL: has complained. */
 char *load_text(const char *name, size_t *len);
 

@@ -228,12 +228,8 @@ static int validate(const struct arguments *args, const struct profile *profile,
 /* Replay what a kernel recorded, on a disk of the recorded size. */
 static int replay_kernel(const struct arguments *args, struct profile *profile)
 {
-	int r = args->size ? profile_scale(profile, args->size) : 0;
-
-	if (r) {
-		fprintf(stderr, "%s: --size: %s\n", args->profile, strerror(-r));
+	if (load_scaled("david-sim replay", profile, args->size))
 		return 1;
-	}
 	return replay_recorded(profile, &(struct recorded_options) {
 		.file = args->recorded, .device = args->device, .out = args->out,
 		.faults = args->faults, .fault_shift = args->fault_shift, .json = args->json,

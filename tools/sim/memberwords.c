@@ -28,9 +28,12 @@ int members_parse_fault(const char *command, struct member_words *words,
 
 	if (colon && colon - text < (long)sizeof(number))
 		memcpy(number, text, colon - text);
-	if (!number_parse(number, setup->layout.members - 1, &member))
+	if (!number_parse(number, U64_MAX, &member))
 		return bad_usage(command, "--fault: '%s': a member's number and a colon come first",
 				 text);
+	if (member >= setup->layout.members)
+		return bad_usage(command, "--fault: there is no member %llu: the last is %u",
+				 (unsigned long long)member, setup->layout.members - 1);
 	if (setup->failed >> member & 1)
 		return bad_usage(command, "--fault: member %llu has failed already",
 				 (unsigned long long)member);

@@ -174,8 +174,8 @@ int rebuild_main(int argc, char **argv)
 
 	if (!r && load_profile(&profile, args.profile, &args.values))
 		r = 1;
-	if (!r && args.size && profile_scale(&profile, args.size))
-		r = bad_usage(command, "--size: the profile cannot be scaled to that");
+	if (!r)
+		r = load_scaled(command, &profile, args.size);
 	if (!r)
 		r = prepare_rebuild(&args, &profile, &how) ?: rebuild(&args, &how);
 	profile_free(&profile);
