@@ -289,23 +289,30 @@ static void doubt_steady(struct doubts *doubts, const struct job *job,
 			   (unsigned long long)result->warmed);
 }
 
-/* Of all flushes, or of the reads or the writes of a part: most that failed, and @which. */
+/*
+ * Of all flushes, or of the reads, the writes or the commands about zones of a part: most that
+ * failed, and @which.
+ */
 static double failed_share(const struct job *job, const struct job_result *result,
 			   const char **which)
 {
+	static const char *const names[] = { "reads", "writes", "commands about zones" };
 	double most = result->failed_flushes / fmax(result->flushes, 1), share;
-	u32 i, op;
+	u32 i, kind;
 
 	*which = "flushes";
 	for (i = 0; i < job->nr_parts; i++)
-		for (op = DISK_READ; op <= DISK_WRITE; op++) {
-			const struct job_figures *part = &result->part_op[i][op];
+		for (kind = 0; kind < ARRAY_SIZE(names); kind++) {
+			const struct job_figures *part = kind < 2 ? &result->part_op[i][kind] :
+								    &result->parts[i];
 
+			if (!part->failed || (kind == 2 && !job->parts[i].zone_op))
+				continue;
 			share = part->failed / fmax(part->requests, 1);
-			if (share < most || !part->failed)
+			if (share < most)
 				continue;
 			most = share;
-			*which = op == DISK_READ ? "reads" : "writes";
+			*which = names[kind];
 		}
 	return most;
 }

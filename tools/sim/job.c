@@ -710,8 +710,13 @@ static void count_flush(struct job_result *result, const struct disk_request *re
 		result->flush_ns += request->completion - request->arrival;
 }
 
+/* One that fails is a request that failed. */
 static void count_zone_command(struct job_result *result, const struct disk_request *request)
 {
+	if (request->fault != FAULT_NONE) {
+		job_count(&result->all, request);
+		return;
+	}
 	result->zone_commands++;
 	result->zone_ns += request->completion - request->arrival;
 }
@@ -750,6 +755,7 @@ static void complete(struct run *run, struct disk_request *request)
 {
 	struct slot *slot = slot_of(request);
 	struct part *part = &run->parts[slot->part];
+	const char *refused;
 	u32 i;
 
 	account(run, slot);
@@ -757,7 +763,9 @@ static void complete(struct run *run, struct disk_request *request)
 	slot->state = SLOT_READY;
 	if (!part->job->zones || request->op == DISK_FLUSH)
 		return;
-	zonejob_ended(&part->zones, slot->stream, request);
+	refused = zonejob_ended(&part->zones, slot->stream, request);
+	if (refused)
+		run->refused = refused;
 	for (i = 0; i < run->nr_slots; i++)
 		if (run->slots[i].state == SLOT_BLOCKED && run->slots[i].part == slot->part) {
 			run->slots[i].ready = request->completion;
@@ -1038,6 +1046,7 @@ static int begin_faults(struct run *run, const struct profile *profile)
 		return -ENOMEM;
 	*run->faults = *run->job->faults;
 	run->faults->profile = profile;
+	run->faults->shift = -run->now;
 	if (run->target.array)
 		array_set_faults(run->target.array, run->job->faulty, run->faults);
 	else
@@ -1046,7 +1055,6 @@ static int begin_faults(struct run *run, const struct profile *profile)
 }
 
 /*
-	run->faults->shift = -run->now;
  * The drive's zones, as --before finds them. Their state is that of the order in which requests are
  * made. Returns 0 or -ENOMEM.
  */

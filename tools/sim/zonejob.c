@@ -191,7 +191,8 @@ static bool stream_next(struct zone_part *part, struct zones *zones, u32 number,
 bool zonejob_next(struct zone_part *part, struct zones *zones, u32 stream, u64 *rnd,
 		  struct disk_request *request, const char **refused)
 {
-	*refused = NULL;
+	const char *error = NULL;
+
 	if (part->job->zone_op)
 		zone_command(part, request);
 	else if (part->job->order == JOB_RANDOM)
@@ -199,7 +200,9 @@ bool zonejob_next(struct zone_part *part, struct zones *zones, u32 stream, u64 *
 	else if (!stream_next(part, zones, stream, request))
 		return false;
 	if (request->op != DISK_READ)
-		*refused = change_state(zones, request);
+		error = change_state(zones, request);
+	if (error)
+		*refused = error;
 	part->streams[stream].under_way++;
 	return true;
 }
@@ -213,9 +216,33 @@ void zonejob_untimed(const struct zones *zones, struct ftl *flash,
 		ftl_zone_set(flash, zone, written_of(zones, zone));
 }
 
-void zonejob_ended(struct zone_part *part, u32 stream, const struct disk_request *request)
+/* An append goes to the pointer, wherever that is. */
+static bool has_place(const struct disk_request *request)
 {
-	part->streams[stream].under_way--;
+	return request->op != DISK_READ && !(request->flags & DISK_APPEND);
+}
+
+/* Is a sector, 1 + which is @a, in the zone of that of @b? */
+static bool same_zone(const struct job_part *job, u64 a, u64 b)
+{
+	return a && b && (a - 1) / job->zone_size == (b - 1) / job->zone_size;
+}
+
+const char *zonejob_ended(struct zone_part *part, u32 number, const struct disk_request *request)
+{
+	static const char lost_place[] =
+		"a write failed: the drive would refuse those behind it in the zone (try append)";
+	struct zone_stream *stream = &part->streams[number];
+
+	stream->under_way--;
 	if (!disk_op_has_data(request->op))
-		part->streams[stream].waits = false;
+		stream->waits = false;
+	if (!has_place(request) || part->job->zone_op)
+		return NULL;
+	if (request->fault != FAULT_NONE)
+		stream->failed = stream->failed ?: request->sector + 1;
+	else if (request->op == DISK_WRITE)
+		stream->served = request->sector + request->sectors;
+	return stream->served > stream->failed &&
+	       same_zone(part->job, stream->served, stream->failed) ? lost_place : NULL;
 }

@@ -19,6 +19,8 @@ struct zone_stream {
 	u32 zone;		/* of the drive */
 	u32 at;			/* sectors of it that have been asked for */
 	u32 under_way;		/* requests */
+	u64 failed;		/* 1 + the first sector of a write or reset that failed; 0: none */
+	u64 served;		/* 1 + the last sector of the last write that did not */
 	bool waits;		/* for a command about its zone */
 };
 
@@ -42,7 +44,7 @@ int zonejob_begin(struct zone_part *part, const struct job_part *job, const stru
 /*
  * The next request of @stream: its op, sector, sectors, and flags beside those that it has. @rnd is
  * the job's. False: it has to wait until a request of the stream ends. *@refused is why the drive
- * would refuse it; else NULL.
+ * would refuse it; else it stays as it is.
  */
 bool zonejob_next(struct zone_part *part, struct zones *zones, u32 stream, u64 *rnd,
 		  struct disk_request *request, const char **refused);
@@ -51,7 +53,10 @@ bool zonejob_next(struct zone_part *part, struct zones *zones, u32 stream, u64 *
 void zonejob_untimed(const struct zones *zones, struct ftl *flash,
 		     const struct disk_request *request);
 
-/* @request of @stream has ended. */
-void zonejob_ended(struct zone_part *part, u32 stream, const struct disk_request *request);
+/*
+ * @request of @stream has ended. Returns why the drive would not have served all: a write that
+ * fails leaves its zone's pointer where it was, and what is behind it is refused. Else NULL.
+ */
+const char *zonejob_ended(struct zone_part *part, u32 stream, const struct disk_request *request);
 
 #endif
