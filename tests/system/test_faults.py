@@ -92,3 +92,15 @@ def test_presets_are_told_with_their_sources() -> None:
     words = [*david, "latent-errors", "--size", "20T", "--seed", "3"]
     one = subprocess.run(words, capture_output=True, text=True)
     assert one.stdout == presets.text_of("latent-errors", (20 << 40) // 512, 3) + "\n"
+    alone = json.loads(subprocess.run([*words, "--json"], capture_output=True, check=True).stdout)
+    assert alone == {"latent-errors": found["latent-errors"] | {"faults": one.stdout.strip()}}
+
+
+@pytest.mark.parametrize("seed", ["-1", "1.5", "", str(1 << 64)])
+def test_a_seed_that_no_fault_may_have_is_refused(seed: str) -> None:
+    """`presets` printed a fault that nobody takes."""
+    done = subprocess.run([sys.executable, str(TREE / "tools/david"), "fault", "presets", f"--seed={seed}"],
+                          capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stdout and "argument --seed: " in done.stderr, done
+    most = presets.text_of("latent-errors", 1 << 30, (1 << 64) - 1)
+    assert bench(SSD, "read random count=10", most)["all"]["requests"] == 10

@@ -47,6 +47,13 @@ def one_in_arg(text: str) -> str:
     return str(round(1 / rate))
 
 
+def seed_arg(text: str) -> int:
+    """As model/fault/fault-text.c takes it."""
+    if not text.isascii() or not text.isdecimal() or int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 0 to {(1 << 64) - 1}")
+    return int(text)
+
+
 def _of_preset(args: argparse.Namespace) -> str:
     """A preset's faults, for this disk's size."""
     for word in WORDS:
@@ -129,11 +136,12 @@ def show(args: argparse.Namespace) -> int:
 
 def show_presets(args: argparse.Namespace) -> int:
     sectors = args.size // SECTOR
-    if args.preset:
+    if args.preset and not args.json:
         print(presets.text_of(args.preset, sectors, args.seed))
         return 0
     found = {name: {"says": one.says, "faults": one.text(sectors, args.seed), "source": one.source,
-                    "common": one.common, "assumed": one.assumed} for name, one in presets.PRESETS.items()}
+                    "common": one.common, "assumed": one.assumed} for name, one in presets.PRESETS.items()
+             if args.preset in (None, name)}
     if args.json:
         print(json.dumps(found, indent=2))
         return 0
@@ -167,7 +175,7 @@ def add_parsers(sub: Commands) -> None:
     _option(action, "sectors", type=sectors_arg, metavar="A-B", help="of 512 bytes, both included; else all")
     _option(action, "rate", dest="one_in", type=one_in_arg, metavar="R",
             help="share of the blocks, or of the requests; else each")
-    _option(action, "seed", type=int, metavar="N", help="draws them; else 0")
+    _option(action, "seed", type=seed_arg, metavar="N", help="draws them; else 0")
     _option(action, "over", type=time_word, metavar="TIME", help="until that share is bad; else at once")
     _option(action, "factor", metavar="F", help="of slow: times the usual time, 1 to 10000")
     _option(action, "from", type=time_word, metavar="AGE", help="of the drive, when it begins; else at once")
@@ -178,9 +186,10 @@ def add_parsers(sub: Commands) -> None:
         description="Ways in which drives were seen to fail: what was published, and what is assumed.")
     action.set_defaults(func=show_presets)
     action.add_argument("preset", metavar="PRESET", nargs="?", type=OneOf(tuple(presets.PRESETS)),
-                        help="print its faults, as create and david-sim take them, and nothing else")
+                        help="print its faults, as create and david-sim take them, and nothing else; all of it "
+                        "with --json")
     action.add_argument("--size", type=size_arg, default=1 << 40, metavar="SIZE", help="of the disk; else 1T")
-    action.add_argument("--seed", type=int, default=0, metavar="N", help="draws where it fails; else 0")
+    action.add_argument("--seed", type=seed_arg, default=0, metavar="N", help="draws where it fails; else 0")
     action.add_argument("--json", action="store_true", help="as JSON, for programs")
     action = actions.add_parser("list", help="what fails, and what was moved to spare blocks",
                                 description="What fails, by number, and what was moved to spare blocks.")
