@@ -186,8 +186,8 @@ def add_parsers(sub: Commands) -> None:
         description="Ways in which drives were seen to fail: what was published, and what is assumed.")
     action.set_defaults(func=show_presets)
     action.add_argument("preset", metavar="PRESET", nargs="?", type=OneOf(tuple(presets.PRESETS)),
-                        help="print its faults, as create and david-sim take them, and nothing else; all of it "
-                        "with --json")
+                        help="print its faults, as create and david-sim take them, and nothing else; with "
+                        "--json all of it")
     action.add_argument("--size", type=size_arg, default=1 << 40, metavar="SIZE", help="of the disk; else 1T")
     action.add_argument("--seed", type=seed_arg, default=0, metavar="N", help="draws where it fails; else 0")
     action.add_argument("--json", action="store_true", help="as JSON, for programs")
