@@ -72,6 +72,9 @@ uninstall: ## remove what `make install` installed, but for the module
 deb: ## Debian packages, in build/deb: dm-david, dm-david-lab and dm-david-dkms; needs debhelper, dh-dkms, lintian
 	tools/packaging/deb
 
+rpm: ## RPM packages of the release tarball, in build/rpm: dm-david, dm-david-lab and dm-david-dkms; needs rpmbuild
+	tools/packaging/rpm
+
 dist: ## the release tarball, build/dist/dm-david-VERSION.tar.xz: the same bytes each time
 	tools/packaging/dist
 
@@ -442,7 +445,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb dist packages-test packages-lab-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
+.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb rpm dist packages-test packages-lab-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: pool-cuts zone-cuts zones-xfs zones-planted zones-large zbd-test attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

@@ -17,7 +17,7 @@ import pytest
 
 import completion
 import manpages
-from davidlib import util
+from davidlib import packages, util
 from davidlib.disk import dm, modulehelp, stats
 from davidlib.filesystems import FILE_SYSTEMS
 from davidlib.lab import needs
@@ -50,8 +50,8 @@ def without_labs(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=False)
+def run(*command: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def test_the_installed_david_finds_all_its_parts_without_the_source_tree(
@@ -140,6 +140,94 @@ def test_what_is_installed_is_built_in_the_cache_and_said_to_labs(root: Path, tm
     build, told, prefix, profiles = done.stdout.split()
     assert build == told and Path(build).parent == tmp_path / "dm-david/build"
     assert (prefix, profiles) == (str(root / "usr"), str(root / "usr/share/dm-david/profiles"))
+
+
+def told_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, *names: str) -> str:
+    (tmp_path / "os-release").write_text(text)
+    monkeypatch.setattr(packages, "OS_RELEASE", (tmp_path / "none", tmp_path / "os-release"))
+    packages.family.cache_clear()
+    return packages.to_get(*names)
+
+
+def test_each_distribution_is_told_its_own_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    names = ("busybox-static", "libelf-dev", "libc6-dev", "unheard-of")
+    for text, told in (
+        ('PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n', "run `tools/setup packages`"),
+        ("ID=ubuntu\nID_LIKE=debian\n",
+         "apt-get install busybox-static libelf-dev libc6-dev unheard-of (not tried on ubuntu)"),
+        ("# of a shop\nID='rocky'\nID_LIKE=\"rhel centos fedora\"\n",
+         "dnf install busybox elfutils-libelf-devel glibc-devel unheard-of (not tried on rocky)"),
+        ("ID=fedora", "dnf install busybox elfutils-libelf-devel glibc-devel unheard-of (not tried on fedora)"),
+        ("ID=arch\n", "pacman -S busybox libelf glibc unheard-of (not tried on arch)"),
+        ("ID=nixos\n", "Debian calls the packages busybox-static libelf-dev libc6-dev unheard-of"),
+        ("", "Debian calls the packages busybox-static libelf-dev libc6-dev unheard-of"),
+    ):  # fmt: skip
+        assert told_on(monkeypatch, tmp_path, text, *names) == told, text
+    monkeypatch.setattr(packages, "INSTALLED", True)
+    assert told_on(monkeypatch, tmp_path, "ID=debian\n", "gcc") == "apt-get install gcc"
+    packages.family.cache_clear()
+
+
+def test_names_of_packages_are_in_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    used = {*needs.MACHINE, *needs.MODULE, *needs.KERNEL, needs.PYTHON, "fio"}
+    used |= {system.package for system in FILE_SYSTEMS.values()}
+    for path in (TREE / "tools/davidlib").rglob("*.py"):
+        for call in re.findall(r"to_get\(('[^)]*')\)", path.read_text()):
+            used |= set(re.findall(r"'([^']+)'", call))
+    assert used <= set(packages.NAMES), used - set(packages.NAMES)
+    rows = re.findall(r"^\| (\S+) \| (\S+) \| (\S+) \|$",
+                      section((TREE / "docs/REFERENCE.md").read_text(), "Packages"), re.MULTILINE)
+    assert {debian: (fedora, arch) for debian, fedora, arch in rows} == packages.NAMES
+    # The same packages are recommended, and built with, in both kinds.
+    control = (TREE / "tools/packaging/debian/control").read_text()
+    spec = (TREE / "tools/packaging/dm-david.spec").read_text()
+    lab = control[control.index("Package: dm-david-lab"):control.index("Package: dm-david-dkms")]
+    for field in ("Recommends", "Suggests"):
+        listed = re.search(rf"^{field}:((?:.*\n )*.*)", lab, re.MULTILINE)
+        names = {word.split("|")[0].strip() for word in listed[1].split(",")} & set(packages.NAMES)
+        inside = spec[spec.index("%package lab"):spec.index("%description lab")]
+        said = set(re.findall(rf"^{field}: (\S+)$", inside, re.MULTILINE))
+        assert {packages.NAMES[name][0] for name in names} == said - {"ccache"}, field
+    built = {"gcc", "libzstd-dev", "make", "libsqlite3-dev", "zlib1g-dev"}
+    asked = set(re.findall(r"^BuildRequires: (\S+)", spec, re.MULTILINE)) - {"python3"}
+    assert asked == {packages.NAMES[name][0] for name in built}
+
+
+def section(text: str, name: str) -> str:
+    return text[text.index(f"\n## {name}\n"):].split("\n## ", 2)[1]
+
+
+@pytest.mark.seldom
+def test_rpm_has_what_is_installed_and_takes_it_away_again(tmp_path: Path) -> None:
+    for program in ("rpmbuild", "rpm"):
+        if not shutil.which(program):
+            pytest.skip(f"there is no {program}")
+    done = run("env", "RPMLINT=no", TREE / "tools/packaging/rpm", timeout=300)
+    assert done.returncode == 0, done.stderr
+    built = [Path(line) for line in done.stdout.splitlines()]
+    binary = [path for path in built if "/RPMS/" in str(path)]
+    assert sorted(path.name.rsplit("-", 2)[0] for path in binary) == ["dm-david", "dm-david-dkms", "dm-david-lab"]
+    # A dependency that Fedora cannot meet would hide here: all that rpm found by itself.
+    needed = {line.split()[0] for path in binary for line in run("rpm", "-qpR", path).stdout.splitlines()}
+    assert {word for word in needed if word.startswith("/")} <= {"/bin/sh", "/bin/bash", "/usr/bin/python3"}
+    database = ("rpm", "--root", tmp_path)
+    assert run(*database, "--initdb").returncode == 0
+    done = run(*database, "-i", "--nodeps", "--noscripts", *binary, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert run(*database, "-Va", "--nodeps").stdout == ""
+    python = run("rpm", "-E", "%{?python3_sitelib}").stdout.strip() or "/usr/lib/python3/dist-packages"
+    listed = install("list", Path("/"), PYTHONDIR=python).stdout.splitlines()
+    has = run(*database, "-ql", "dm-david", "dm-david-lab").stdout.splitlines()
+    plain = {path.removesuffix(".gz") for path in has if not (tmp_path / path[1:]).is_dir()}
+    own = {path for path in plain if "/licenses/" in path or "/.build-id/" in path}
+    assert plain - own == set(listed)
+    made = run(*database, "-ql", "dm-david-dkms").stdout.splitlines()
+    assert any(path.endswith("/dm-david/Kbuild") for path in made)
+    assert run(tmp_path / "usr/bin/david", "--version").stdout == f"david {(TREE / 'tools/version').read_text()}"
+    done = run(*database, "-e", "--nodeps", "--noscripts", "dm-david", "dm-david-lab", "dm-david-dkms")
+    assert done.returncode == 0, done.stderr
+    left = [path for path in tmp_path.rglob("*") if not path.is_dir() and "rpm" not in str(path.relative_to(tmp_path))]
+    assert left == [] and not (tmp_path / "usr/share/dm-david").exists()
 
 
 def test_what_labs_need_and_is_missing_is_one_line_and_recommended(

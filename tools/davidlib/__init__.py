@@ -13,7 +13,7 @@
     report     a page of their results        imports from workload, bench
     paper      the same for David's paper     imports from drive, disk, lab, workload, bench, report
 
-The files beside the rooms (build, command, filesystems, losses, nearest, sizes, source, student, util) are
-for all of them, and import from none. The command line (tools/david) loads a room's modules by COMMANDS, a
-table. tests/rooms holds the imports to this.
+The files beside the rooms (build, command, filesystems, losses, nearest, packages, sizes, source, student,
+util) are for all of them, and import from none. The command line (tools/david) loads a room's modules by
+COMMANDS, a table. tests/rooms holds the imports to this.
 """

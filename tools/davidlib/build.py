@@ -8,7 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .util import BUILD, BY_PIP, INSTALLED, PREFIX, TREE, UserError, locked, say, to_get
+from .packages import to_get
+from .util import BUILD, BY_PIP, INSTALLED, PREFIX, TREE, UserError, locked, say
 
 # By program: where its makefile is, and where it is installed.
 DIRECTORIES = {

@@ -119,11 +119,6 @@ class UserError(Exception):
     """Something the user can put right; the message says what and how."""
 
 
-def to_get(*packages: str) -> str:
-    """What brings these packages: for errors."""
-    return f"apt-get install {' '.join(packages)}" if INSTALLED else "run `tools/setup packages`"
-
-
 def reason_of(error: Exception) -> str:
     """Why something could not be read or written, without what Python calls it."""
     return (error.strerror if isinstance(error, OSError) else "") or str(error)

@@ -32,7 +32,8 @@ from .. import build, source
 from ..drive import files as profiles
 from ..lab import identity
 from ..lab.lab import FRESH, KERNELS_OWN, below
-from ..util import TREE, UserError, to_get
+from ..packages import to_get
+from ..util import TREE, UserError
 from ..workload.kinds import KINDS, files_of
 from . import kernelwords, localhost
 from .dimensions import KERNEL

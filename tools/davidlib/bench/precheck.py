@@ -18,8 +18,8 @@ from ..drive import profileword
 from ..lab import memory as machine
 from ..lab import needs
 from ..sizes import SECTOR, format_both, format_size, parse_size
-from ..util import to_get
 from ..workload import fiojob
+from ..packages import to_get
 from . import kernelwords, mountoptions, zonewords
 from .arraywords import Array
 from .disks import Disk, short_name

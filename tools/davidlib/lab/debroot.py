@@ -14,7 +14,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..util import UserError, say, to_get
+from ..packages import to_get
+from ..util import UserError, say
 from . import archive
 
 ENVIRONMENT = "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8"

@@ -17,7 +17,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..util import UserError, to_get
+from ..packages import to_get
+from ..util import UserError
 from . import host, kernels, module, vm
 from .lab import Lab, Result, Streams, below, named_paths, private_directory
 

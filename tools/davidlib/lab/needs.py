@@ -12,7 +12,8 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..util import KERNELS, UserError, to_get
+from ..packages import to_get
+from ..util import KERNELS, UserError
 
 ROOT = Path("/")
 SBIN = ("/usr/sbin", "/sbin")

@@ -23,7 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from ..util import CACHE, KERNELS, UserError, locked, say, to_get
+from ..packages import to_get
+from ..util import CACHE, KERNELS, UserError, locked, say
 from . import kbuild, kernels, sourcetree, uml_kernel
 
 ABOUT = "own.json"

@@ -19,7 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..util import UserError, to_get
+from ..packages import to_get
+from ..util import UserError
 
 # What a build leaves in a tree without git.
 BUILT = re.compile(r"(\.(o|a|ko|mod|cmd|order|symvers|dtb|gcno|su|d|tmp)|\.mod\.c|\.lex\.c|\.tab\.[ch])$"

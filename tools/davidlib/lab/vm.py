@@ -12,7 +12,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from ..util import UserError, to_get
+from ..packages import to_get
+from ..util import UserError
 from . import host, kernels, kvm, module, venv
 from .lab import Lab, Result, Streams, private_directory, rw_paths
 
