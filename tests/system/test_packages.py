@@ -157,7 +157,8 @@ def test_each_distribution_is_told_its_own_names(monkeypatch: pytest.MonkeyPatch
          "apt-get install busybox-static libelf-dev libc6-dev unheard-of (not tried on ubuntu)"),
         ("# of a shop\nID='rocky'\nID_LIKE=\"rhel centos fedora\"\n",
          "dnf install busybox elfutils-libelf-devel glibc-devel unheard-of (not tried on rocky)"),
-        ("ID=fedora", "dnf install busybox elfutils-libelf-devel glibc-devel unheard-of (not tried on fedora)"),
+        ("ID=fedora",
+         "dnf install busybox elfutils-libelf-devel glibc-devel unheard-of (not tried on fedora)"),
         ("ID=arch\n", "pacman -S busybox libelf glibc unheard-of (not tried on arch)"),
         ("ID=nixos\n", "Debian calls the packages busybox-static libelf-dev libc6-dev unheard-of"),
         ("", "Debian calls the packages busybox-static libelf-dev libc6-dev unheard-of"),
@@ -206,7 +207,8 @@ def test_rpm_has_what_is_installed_and_takes_it_away_again(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     built = [Path(line) for line in done.stdout.splitlines()]
     binary = [path for path in built if "/RPMS/" in str(path)]
-    assert sorted(path.name.rsplit("-", 2)[0] for path in binary) == ["dm-david", "dm-david-dkms", "dm-david-lab"]
+    names = ("dm-david", "dm-david-dkms", "dm-david-lab")
+    assert sorted(path.name.rsplit("-", 2)[0] for path in binary) == list(names)
     # A dependency that Fedora cannot meet would hide here: all that rpm found by itself.
     found = [line.split()[0] for path in binary for line in run("rpm", "-qpR", path).stdout.splitlines()]
     assert {word for word in found if word.startswith("/")} <= {"/bin/sh", "/bin/bash", "/usr/bin/python3"}
@@ -225,7 +227,7 @@ def test_rpm_has_what_is_installed_and_takes_it_away_again(tmp_path: Path) -> No
     assert any(path.endswith("/dm-david/Kbuild") for path in made)
     version = (TREE / "tools/version").read_text()
     assert run(tmp_path / "usr/bin/david", "--version").stdout == f"david {version}"
-    done = run(*database, "-e", "--nodeps", "--noscripts", "dm-david", "dm-david-lab", "dm-david-dkms")
+    done = run(*database, "-e", "--nodeps", "--noscripts", *names)
     assert done.returncode == 0, done.stderr
     left = {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*") if not path.is_dir()}
     # Its database is there, in /root or /var.
