@@ -9,10 +9,13 @@ import csv
 import io
 import math
 import re
+import shutil
 import statistics
+import subprocess
 import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -212,7 +215,10 @@ def test_a_table_says_the_same_in_each_form() -> None:
     odd = ["a|b", "50 %_of {it}", "C:\\~ & #1", "1,234"]
     head, rows = ["what", "share", "path", "count"], [odd, ["x", "", "-", "2"]]
     made = {kind: form((head, rows)) for kind, form in forms.FORMS.items()}
-    assert list(csv.reader(io.StringIO(made["csv"]))) == [head, *rows]
+    # Programs read a number as a number.
+    assert list(csv.reader(io.StringIO(made["csv"]))) == [head, [*odd[:3], "1234"], rows[1]]
+    assert forms.told_as_csv((["a"], [["5,520 to 16,040"], ["ext4, 1,000"], ["none: all the same"]])) == (
+        'a\n5520 to 16040\n"ext4, 1,000"\nnone: all the same\n')
     marked = [re.split(r"(?<!\\)\|", line)[1:-1] for line in made["md"].splitlines()]
     assert [[cell.strip().replace("\\|", "|") for cell in line] for line in marked if line[0] != " --- "] == [
         head,
@@ -220,7 +226,36 @@ def test_a_table_says_the_same_in_each_form() -> None:
     ]
     lines = [line for line in made["tex"].splitlines() if line.endswith(r" \\")]
     assert len(lines) == 3 and all(len(re.findall(r"(?<!\\)&", line)) == 3 for line in lines)
-    assert r"a|b & 50 \%\_of \{it\} & C:\textbackslash{}\textasciitilde{} \& \#1 & 1,234" in lines[1]
+    assert (r"a\textbar{}b & 50 \%\_of \{it\} & C:\textbackslash{}\textasciitilde{} \& \#1 & 1,{}234"
+            in lines[1])
+    assert r"\begin{tabular}{lllr}" in made["tex"]
+
+
+ODD = "xfs <--> \"no'atime\" | 50% µ^~\\{} größe≥5, a,,b `c' ?`_#1 &$ ---"
+
+
+def test_a_name_is_in_latex_what_it_is_and_a_letter_without_a_font_is_said(tmp_path: Path) -> None:
+    """In the encoding that LaTeX has by itself < is another sign, and two dashes are one."""
+    table = ["name", "rate"], [[ODD, "1,234"], ["x" * 300, "-"]]
+    made = forms.as_latex(table)
+    # No sign of these stands in it that LaTeX would take for another.
+    plain = re.sub(r"\\[a-z]+(\{[^{}]*\}|[0-9]+\{\})?|\\.|\{\}", " ", made.split("\n")[6])
+    assert not re.search(r"[<>|\"^~\\≥]|--|,,|[?!]`|``|''", plain), plain
+    assert not forms.not_in_latex(table)
+    assert forms.not_in_latex((["größe 中"], [["«ź"]])) == "中«"
+    assert "% pdflatex does not know 中:" in forms.as_latex((["中"], []))
+    if not shutil.which("pdflatex"):
+        return
+    # As somebody has it in a paper. What is read back is what was written; no line is too wide.
+    (tmp_path / "a.tex").write_text(r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}"
+                                    f"\\noindent\n{made}\\end{{document}}\n")
+    done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "a.tex"], cwd=tmp_path,
+                          capture_output=True, text=True, errors="replace")
+    assert not done.returncode and "Overfull" not in done.stdout, done.stdout[-2000:]
+    said = subprocess.run(["pdftotext", "-layout", "a.pdf", "-"], cwd=tmp_path, capture_output=True,
+                          text=True).stdout
+    for word in ("<-->", "|", "50%", "a,,b", "---", "1,234", "#1 &$"):
+        assert word in said, (word, said)
 
 
 def test_the_answers_table_follows_from_the_csv(table: Table) -> None:
