@@ -259,6 +259,39 @@ def test_a_page_is_printed_whole(made: Callable[[Asked], Path], browser: Browser
     ), text
 
 
+WIDTH = 238.11  # pt, 84 mm
+
+
+def test_drawings_for_a_paper_are_as_wide_as_is_asked_for_with_letters_of_8_pt(
+        made: Callable[[Asked], Path], tmp_path: Path) -> None:
+    top = tmp_path / "files"
+    words = ["grid", "6", "1", top, str(WIDTH), "throughput"]
+    program = Path(__file__).parent / "helpers" / "madeup.py"
+    made(PAGES[0])  # the environment is there
+    subprocess.run([VENV / "bin" / "python3", program, *words], check=True)
+    rows = list(csv.DictReader((top / "drawings.csv").open()))
+    # All variants, which has two parts, and of each of two drives one.
+    assert len(rows) == 3 and all(row["heading"] and row["description"] and row["of"] for row in rows)
+    assert {path.stem for path in top.glob("*.pdf")} == {row["file"] for row in rows}
+    for row in rows:
+        svg = (top / f"{row['file']}.svg").read_text()
+        [(wide, high, px)] = re.findall(
+            r'^<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt" viewBox="0 0 ([\d.]+)', svg)
+        assert float(wide) == pytest.approx(WIDTH, abs=0.01)
+        # Its px are of 12 to a line's letters.
+        letters = {float(size) for size in re.findall(r'font-size="([\d.]+)px"', svg)}
+        assert min(letters) * WIDTH / float(px) == pytest.approx(8, rel=0.01), letters
+        assert f">{row['heading']}<" not in svg
+        said = subprocess.run(["pdfinfo", top / f"{row['file']}.pdf"], capture_output=True, text=True).stdout
+        [size] = re.findall(r"Page size: +([\d.]+) x ([\d.]+) pts", said)
+        assert [float(one) for one in size] == pytest.approx([float(wide), float(high)], abs=0.5)
+        fonts = subprocess.run(["pdffonts", top / f"{row['file']}.pdf"], capture_output=True,
+                               text=True).stdout.splitlines()[2:]
+        assert fonts and all(line.split()[-5] == "yes" for line in fonts), fonts  # embedded
+        picture = (top / f"{row['file']}.png").read_bytes()
+        assert int.from_bytes(picture[16:20]) == pytest.approx(WIDTH / 72 * 300, abs=2)
+
+
 def samples_of(result: dict) -> list[dict[str, float]]:
     return [dict(zip(result["columns"], row, strict=True)) for row in result["samples"]]
 

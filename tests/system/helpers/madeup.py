@@ -198,16 +198,26 @@ def sweep(systems: int, drives: int, seeds: int, letters: int = 40) -> list[dict
 
 def main() -> None:
     """A page: of variants of one group, of three file systems on a third as many drives, or of two over a
-    parameter."""
-    from davidlib.report import export, page
+    parameter. With a width, in pt, the files for a paper in that directory: of the drawings of a group those
+    that are named."""
+    from davidlib.report import export, page, plots
 
-    shape, count, seeds, path = sys.argv[1:]
+    shape, count, seeds, path, *paper = sys.argv[1:]
     shapes: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "group": lambda: variants(int(count), int(seeds)),
         "grid": lambda: grid(3, int(count) // 3, int(seeds)),
         "sweep": lambda: sweep(2, int(count) // 8, int(seeds)),
     }
     found = shapes[shape]()
+    if paper:
+        width, *asked = paper
+        of_group = plots.of_group
+        plots.of_group = lambda runs: {name: one for name, one in of_group(runs).items() if name in asked}
+        Path(path).mkdir()
+        for line in (*export.answers(found, "operations", Path(path)),
+                     *export.drawings(found, "operations", Path(path), float(width))):
+            print(line)
+        return
     environment = {"host": "no machine", "finished": "never"}
     text = page.make("Which of these is it?", found, "operations", SPEC, environment, export.table(found))
     Path(path).write_text(text)

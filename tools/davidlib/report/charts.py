@@ -9,8 +9,9 @@ on and off. `labels` says what each is, with its unit: that is the head of the d
 from __future__ import annotations
 
 import json
+import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,9 @@ ROW = 40  # px that a name and what stands below it take
 MARKS = 6  # of a line
 DIGITS = 6
 FILE = 520  # px of a file's legend
+LETTERS = 8  # pt, of a drawing for a paper
+LEAST_SHARE = 0.5  # of such a drawing's width that lies within its axes, at least
+PPI = 300  # of its PNG
 
 
 @dataclass(frozen=True)
@@ -127,30 +131,82 @@ class Drawing:
             "mark": self.mark,
         }
 
-    def for_file(self) -> dict[str, Any]:
+    def for_file(self, width: float = WIDTH, whole: int = FILE, heading: bool = True) -> dict[str, Any]:
+        """WIDTH is between the axes, WHOLE what heading and legend have; px."""
         text = theme.for_file(json.dumps(self.spec() | {"config": theme.CONFIG}))
         found: dict[str, Any] = json.loads(text)
-        found["title"] = textwrap.wrap(self.heading, FILE // 8)
+        if heading:
+            found["title"] = textwrap.wrap(self.heading, whole // 8)
         found["background"] = "white"
         found["datasets"] = {TABLE: self.rows}
         for part in found.get("vconcat", [found]):
-            part["width"] = WIDTH
+            part["width"] = width
+        for one in _all_of(found):
+            if one.get("type") == "point" and "clip" in one:
+                one["clip"] = False  # nothing is enlarged, and a mark on an edge is whole
+            if "columnPadding" in one:
+                one["columns"] = _columns(self.series, whole)
         return found
+
+    def for_paper(self, width: float) -> tuple[dict[str, Any], float]:
+        """Without a heading, as a paper has a caption. The second is what its px are, in pt, so that it is as
+        wide as is asked for, in pt."""
+        whole = width * theme.SMALL / LETTERS
+        between, total = 0.8 * whole, 0.0
+        for _ in range(4):
+            spec = self.for_file(round(between, 1), int(whole), heading=False)
+            total = _size(str(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)))[0]
+            more = whole - total
+            if abs(more) < 1 or (more < 0 and between <= LEAST_SHARE * whole):
+                break
+            between = max(between + more, LEAST_SHARE * whole)
+        return spec, width / total
 
     def csv(self) -> str:
         rows = ([row.get(field) for field in self.labels] for row in self.rows)
         return forms.as_csv((self.labels.values(), rows))
 
     def rendered(self, kind: str) -> bytes:
-        """The bytes of an SVG, a PNG, a PDF or a CSV; the same each time."""
-        if kind == "csv":
-            return self.csv().encode()
-        spec = self.for_file()
-        if kind == "svg":
-            return str(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)).encode()
-        if kind == "png":
-            return bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
-        return bytes(vl_convert.vegalite_to_pdf(spec, vl_version=VEGA_LITE))
+        """The bytes of an SVG, a PNG, a PDF or a CSV. A program that does the same gets the same, but for the
+        order of a PDF's objects."""
+        return self.csv().encode() if kind == "csv" else _rendered(self.for_file(), kind)
+
+    def in_a_paper(self, width: float) -> tuple[dict[str, bytes], float]:
+        """The bytes of each form, so wide, in pt; and the size of its letters, in pt."""
+        spec, scale = self.for_paper(width)
+        forms = {kind: _rendered(spec, kind, scale) for kind in FORMS if kind != "csv"}
+        return forms | {"csv": self.csv().encode()}, theme.SMALL * scale
+
+
+def _all_of(spec: Any) -> Iterator[dict[str, Any]]:
+    """All objects of a description."""
+    if isinstance(spec, dict):
+        yield spec
+    for one in spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list) else ():
+        yield from _all_of(one)
+
+
+def _size(svg: str) -> tuple[float, float]:
+    found = re.search(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"', svg)
+    assert found, svg[:200]
+    return float(found[1]), float(found[2])
+
+
+def _resized(svg: str, scale: float, unit: str = "") -> str:
+    wide, high = (f"{scale * px:.6g}{unit}" for px in _size(svg))
+    return re.sub(r'width="[\d.]+" height="[\d.]+"', f'width="{wide}" height="{high}"', svg, count=1)
+
+
+def _rendered(spec: dict[str, Any], kind: str, scale: float | None = None) -> bytes:
+    """SCALE is pt for each px; without it an SVG has px, a PDF a pt and a PNG two pixels for each."""
+    if kind == "png":
+        return bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=scale or 2,
+                                                ppi=PPI if scale else None))
+    svg = str(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
+    if kind == "pdf":
+        # Which takes a px for a pt, whatever unit stands there.
+        return bytes(vl_convert.svg_to_pdf(_resized(svg, scale or 1)))
+    return (_resized(svg, scale, "pt") if scale else svg).encode()
 
 
 FORMS = ("svg", "png", "pdf", "csv")
@@ -165,10 +221,15 @@ def legend(names: Sequence[str], kind: str = "line") -> alt.Legend | None:
     """Of a file: below the drawing, in as many columns as the longest name lets."""
     if len(names) < 2 and kind == "line":
         return None
-    wide = 7 * max(map(len, names)) + 40
+    # A mark with a dashed edge is recognized by nobody.
+    edge = {"symbolStrokeWidth": 0} if kind == "line" else {}
+    return alt.Legend(title=None, orient="bottom", direction="horizontal", columns=_columns(names, FILE),
+                      columnPadding=30, **edge)
+
+
+def _columns(names: Sequence[str], whole: int) -> int:
     # Who looks at the file may have a wider font than it was made with.
-    return alt.Legend(title=None, orient="bottom", direction="horizontal", columns=max(1, FILE // wide),
-                      columnPadding=30)
+    return max(1, whole // (7 * max(map(len, names), default=1) + 40))
 
 
 def _range(names: Sequence[str], of: Sequence[Any]) -> alt.Scale:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from . import answer, compare, origin, thresholds, trust, why
 
 # What a file has to have that there is a page of.
 CHOICE, PAGE = {"status", "asked", "choices"}, {"page", "tables"}
+
+# Of a drawing: pt of TeX's big points, as PDF and SVG have them.
+UNITS, LEAST, MOST = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72.0, "pt": 1.0}, 100, 2000
 
 
 def load(top: Path) -> tuple[spec.Spec, str, list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
@@ -50,6 +54,16 @@ def _share(text: str) -> float:
     if not 0 <= share < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no tolerance; write 5%")
     return share
+
+
+def _width(text: str) -> float:
+    """An argparse type: pt."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(mm|cm|in|pt)", text.strip())
+    width = float(found[1]) * UNITS[found[2]] if found else 0.0
+    if not LEAST <= width <= MOST:
+        raise argparse.ArgumentTypeError(f"'{text}' is no width of a drawing; write 84mm, 3.3in or 240pt, "
+                                         f"from {LEAST} to {MOST} pt")
+    return width
 
 
 def compared(args: argparse.Namespace) -> int:
@@ -117,6 +131,8 @@ def _file(args: argparse.Namespace, path: Path) -> int:
 
 def report(args: argparse.Namespace) -> int:
     top = Path(args.result)
+    if args.width and not args.files:
+        raise UserError("report: --width is of the drawings of --files DIR")
     if top.is_file():
         return _file(args, top)
     if args.rest:
@@ -142,13 +158,13 @@ def report(args: argparse.Namespace) -> int:
     judged = thresholds.said(missed, found.goals, believable)
     write_whole(output, page.make(found.question, runs, metric, text, environment, export.table(runs), lack,
                                   judged))
+    told: list[str] = []
     if args.files:
         files = Path(args.files)
         files.mkdir(parents=True, exist_ok=True)
         write_whole(files / "runs.csv", export.table(runs))
         write_whole(files / "samples.csv", export.samples(runs))
-        export.answers(runs, metric, files)
-        export.drawings(runs, metric, files)
+        told = [*export.answers(runs, metric, files), *export.drawings(runs, metric, files, args.width)]
     for workload, sentence in answer.sentences(runs, metric).items():
         print(sentence)
         for doubt in answer.doubted(runs, workload):
@@ -166,6 +182,8 @@ def report(args: argparse.Namespace) -> int:
     for line in (verdict, *lack, *judged):
         print(line)
     print(f"of {origin.sentence(runs)}")
+    for line in told:
+        print(f"{args.files}: {line}")
     print(f"{output}: {len(runs)} runs")
     return (MISSED if missed else 0) if believable else NOT_BELIEVABLE
 
@@ -190,6 +208,9 @@ def add_parser(sub: Commands) -> argparse.ArgumentParser:
     parser.add_argument("--files", metavar="DIR",
                         help="drawings as SVG, PNG, PDF and CSV, the answer as CSV, Markdown and LaTeX, "
                              "runs as CSV; of `bench paper`: PAPER.md")
+    parser.add_argument("--width", type=_width, metavar="WIDTH",
+                        help="with --files: of the drawings, such as 84mm for a column of a paper, 178mm for "
+                             "both; letters of 8 pt, and no heading, as a paper has captions")
     parser.add_argument("--rest", metavar="RESULT",
                         help="of `bench paper`: the quick form, for experiments that are missing")
     parser.add_argument("--metric", choices=METRICS, help="of the answer (default: the spec's)")

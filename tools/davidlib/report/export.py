@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from . import answer, charts, factors, figures, forms, plots, why
 from .filenames import file_words
 
 Runs = list[dict[str, Any]]
+SMALL = 6  # pt: who reads a paper does not like less
 
 
 def table(runs: Runs) -> str:
@@ -25,30 +27,63 @@ def samples(runs: Runs) -> str:
     return forms.as_csv((head, ([one["id"], *row] for one in runs for row in one["result"]["samples"])))
 
 
-def answers(runs: Runs, metric: str, top: Path) -> None:
-    """The page's tables of the answer and of what an operation costs, in each form."""
+def answers(runs: Runs, metric: str, top: Path) -> list[str]:
+    """The page's tables of the answer and of what an operation costs, in each form. What has to be said of
+    them."""
     tables = {"answer": answer.table(runs, metric)}
     if why.known(runs):
         tables["why"] = why.head(runs), why.rows(runs)
     for name, table in tables.items():
         for kind, form in forms.FORMS.items():
             write_whole(top / f"{name}.{kind}", form(table))
+    # A page of LaTeX is no wider than one of HTML.
+    if why.known(runs):
+        write_whole(top / "why.tex", "\n".join(map(forms.as_latex, why.tables(runs))))
+    foreign = "".join(dict.fromkeys("".join(forms.not_in_latex(table) for table in tables.values())))
+    return [f"answer.tex and why.tex: pdflatex does not know {foreign}; lualatex does, with a font that has "
+            "it"] if foreign else []
 
 
-def drawings(runs: Runs, metric: str, top: Path) -> int:
-    """Each drawing of each workload and group in each form; how many files that is."""
-    found: list[tuple[str, charts.Drawing]] = []
+@dataclass(frozen=True)
+class Place:
+    """What a drawing's files are called, and what it is of."""
+
+    stem: str
+    of: str  # a workload, or a group
+    drawing: charts.Drawing
+
+
+def _places(runs: Runs, metric: str) -> list[Place]:
+    found: list[Place] = []
     workloads = list(dict.fromkeys(one["run"]["workload"]["name"] for one in runs))
     for name, words in zip(workloads, file_words(workloads), strict=True):
         mine = figures.of_workload(runs, name)
-        found.append((f"{words}-comparison", plots.comparison(mine, metric)))
+        found.append(Place(f"{words}-comparison", name, plots.comparison(mine, metric)))
         curves = plots.curves(mine, metric)
-        found += [(f"{words}-{end}", curve) for curve, end in
+        found += [Place(f"{words}-{end}", name, curve) for curve, end in
                   zip(curves, file_words([one.heading for one in curves]), strict=True)]
     facets = factors.facets(runs)
-    for (_, group), words in zip(facets, file_words([name for name, _ in facets]), strict=True):
-        found += [(f"{words}-{what}", drawing) for what, drawing in plots.of_group(group).items()]
-    for stem, drawing in found:
-        for kind in charts.FORMS:
-            write_whole(top / f"{stem}.{kind}", drawing.rendered(kind))
-    return len(found) * len(charts.FORMS)
+    for (name, group), words in zip(facets, file_words([name for name, _ in facets]), strict=True):
+        found += [Place(f"{words}-{what}", name, drawing) for what, drawing in plots.of_group(group).items()]
+    return found
+
+
+def drawings(runs: Runs, metric: str, top: Path, width: float | None = None) -> list[str]:
+    """Each drawing of each workload and group in each form, and what they are, as captions say it. WIDTH is
+    of those for a paper, in pt. What has to be said of them."""
+    places = _places(runs, metric)
+    letters: list[float] = []
+    for place in places:
+        if width:
+            made, size = place.drawing.in_a_paper(width)
+            letters.append(size)
+        else:
+            made = {kind: place.drawing.rendered(kind) for kind in charts.FORMS}
+        for kind, data in made.items():
+            write_whole(top / f"{place.stem}.{kind}", data)
+    head = ("file", "of", "heading", "description")
+    write_whole(top / "drawings.csv", forms.as_csv((head, (
+        (place.stem, place.of, place.drawing.heading, place.drawing.description) for place in places))))
+    small = [size for size in letters if size < SMALL]
+    return [f"{len(small)} of {len(letters)} drawings have letters below {SMALL} pt, down to "
+            f"{min(small):.1f} pt: their names are long; ask for a larger --width"] if small else []

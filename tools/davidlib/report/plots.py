@@ -18,6 +18,7 @@ from ..sizes import SECTOR
 from ..workload.record import QUANTILES
 from . import charts, crossings, factors, figures
 from .charts import Axis, Drawing
+from .filenames import file_words
 
 HEAT_COLUMNS = 60
 PARTS = ("seek", "rotation", "transfer", "overhead", "flush", "queued", "die", "channel", "map", "fault")
@@ -535,9 +536,7 @@ def of_group(runs: Runs) -> dict[str, Drawing]:
     if has_distribution(runs):
         found["distribution"] = distribution(runs)
     found["jumps"] = jumps(runs)
-    for number, one in enumerate(firsts(runs)):
-        found[f"places-{number}"] = place_map(one)
-    asked = [one for one in firsts(runs) if sum(one["result"]["histograms"][-1])]
-    for number, one in enumerate(asked):
-        found[f"heat-{number}"] = heat_map(one)
+    called = list(zip(firsts(runs), file_words(_names(runs)), strict=True))
+    found |= {f"places-{name}": place_map(one) for one, name in called}
+    found |= {f"heat-{name}": heat_map(one) for one, name in called if sum(one["result"]["histograms"][-1])}
     return {name: drawing for name, drawing in found.items() if drawing.rows}
