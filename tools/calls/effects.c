@@ -274,12 +274,36 @@ static void holds_name(struct about *a, char letter, const char *path)
 		is_directory(dir->file);
 }
 
+/*
+ * The name of a file that a call has opened by its handle, where the tracer does not tell it: one
+ * by which the file is known.
+ */
+static void name_of_handle(struct world *w, struct about *a)
+{
+	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
+	static char path[PATH_MAX]; /* until the next such call */
+	struct node *node = w->names.last;
+	struct file *file;
+
+	if (a->path || a->record->nr != SYS_open_by_handle_at || result(a) < 0 ||
+	    !world_identifies(attr))
+		return;
+	file = world_find(w, attr);
+	while (node && (node->file != file || node->state != NODE_THERE || names_is_gone(node)))
+		node = node->all;
+	if (!file || !node)
+		return;
+	a->path_length = names_path(node, path, sizeof(path));
+	a->path = a->path_length < sizeof(path) ? path : NULL;
+}
+
 static void find_names(struct world *w, struct about *a)
 {
 	u32 length;
 
 	a->path = tracefile_find(a->record, TRACEFILE_PATH, 0, &length);
 	a->path_length = a->path ? strnlen(a->path, length) : 0;
+	name_of_handle(w, a);
 	a->path2 = tracefile_find(a->record, TRACEFILE_PATH2, 0, &length);
 	a->path2_length = a->path2 ? strnlen(a->path2, length) : 0;
 	a->node = effect_find(w, a, 'p', a->path, a->path_length, &a->mount);
@@ -905,8 +929,12 @@ static void made(struct world *w, struct about *a, struct node *node, u32 mode)
 	if (result(a) < 0 || !node)
 		return;
 	a->file = fresh_file(w, a, attr);
-	if (!attr)
+	if (!attr) {
 		a->file->mode = mode;
+		a->file->links = !S_ISDIR(mode);
+		if (!S_ISLNK(mode) && !S_ISDIR(mode))
+			sized(a, a->file, 0);
+	}
 	bind(w, node, a->file);
 }
 

@@ -110,6 +110,12 @@ static u8 effect_of_plan(u32 nr, const struct call *call)
 		return PLAN_AIO_EVENTS;
 	if (nr == SYS_io_uring_register)
 		return PLAN_REGISTER;
+	if (nr == SYS_sendmsg)
+		return PLAN_SENDS;
+	if (nr == SYS_recvmsg)
+		return PLAN_RECEIVES;
+	if (nr == SYS_pidfd_getfd)
+		return PLAN_TAKES;
 	switch (call->effect) {
 	case DOES_OPEN:
 	case DOES_CREAT:

@@ -41,6 +41,9 @@ enum plan_effect {
 	PLAN_AIO_SUBMIT,
 	PLAN_AIO_EVENTS,
 	PLAN_REGISTER, /* of files, with a ring of io_uring */
+	PLAN_SENDS, /* a message, which may pass descriptors on */
+	PLAN_RECEIVES,
+	PLAN_TAKES, /* pidfd_getfd */
 };
 
 #define URING_OPS 64 /* a power of two */

@@ -156,6 +156,8 @@ static __always_inline u32 add_blobs(u8 *to, struct state *state, const struct p
 	if (plan->iovec)
 		used = add_total(to, used, arg_of(state, plan->iovec),
 				 arg_of(state, plan->iovec + 1));
+	if (plan->effect >= PLAN_SENDS)
+		return result < 0 ? used : add_passed(used, plan->effect, result, state);
 	if (plan->effect == PLAN_READLINK)
 		used = add_target(to, used, arg_of(state, plan->path + 1), result);
 	else if (plan->effect)

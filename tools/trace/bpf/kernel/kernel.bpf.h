@@ -36,6 +36,8 @@ struct list_head {
 
 struct file {
 	struct inode *f_inode;
+	unsigned int f_flags;
+	s64 f_pos;
 };
 
 struct fdtable {

@@ -27,21 +27,31 @@ static __always_inline u32 add_path(u8 *to, u32 used, u16 kind, u64 at)
 	return close_blob(to, used, kind, length);
 }
 
+struct summing {
+	u64 at; /* of the lengths */
+	u64 total;
+};
+
+static long add_part(u32 i, struct summing *s)
+{
+	u64 length;
+
+	if (bpf_probe_read_user(&length, sizeof(length), (void *)(s->at + 16 * i)))
+		return 1;
+	s->total += length;
+	return 0;
+}
+
 /*
- * Bytes of an iovec of @count parts; of the first 64. Not static: so it is verified once, and not
- * in each place where it is called.
+ * Bytes of an iovec of @count parts, which are 1,024 at most (UIO_MAXIOV). Not static: so it is
+ * verified once, and not in each place where it is called.
  */
 __noinline u64 total_of(u64 at, u64 count)
 {
-	u64 total = 0, length;
-	int i;
+	struct summing s = { .at = at + 8 };
 
-	for (i = 0; i < 64 && i < count; i++) {
-		if (bpf_probe_read_user(&length, sizeof(length), (void *)(at + 16 * i + 8)))
-			break;
-		total += length;
-	}
-	return total;
+	bpf_loop(count < 1024 ? count : 1024, add_part, &s, 0);
+	return s.total;
 }
 
 static __always_inline u32 add_total(u8 *to, u32 used, u64 at, u64 count)

@@ -31,6 +31,7 @@ typedef __s64 s64;
 #include "memory.bpf.h"
 #include "aio.bpf.h"
 #include "uring.bpf.h"
+#include "rights.bpf.h"
 #include "call.bpf.h"
 #include "life.bpf.h"
 #include "fault.bpf.h"
