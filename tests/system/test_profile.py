@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from davidlib import build, sizes
+from davidlib.calibrate import knobs
 from davidlib.drive import evidence, files, profile_bench, realdrives
 
 TREE = Path(__file__).resolve().parents[2]
@@ -182,9 +183,36 @@ def test_the_measured_drives_can_be_imported(path: Path, tmp_path: Path) -> None
     run = profile("import", str(path), "-o", str(out))
     zones = f"{path.name}: the zones have 2630 cylinders, and 2629 are declared: the zones count\n"
     settle = f"{path.name}:15: write_settle_ms is {{}}: 0 counts, as a write seeks no faster\n"
-    told = {"hp_c2490a": settle.format("-0.642000") + zones, "dec_rz26": settle.format("-0.483000")}
+    miss = (f"{path.name}:53: ov_write_miss_after_write is 0.823910: 2.275 counts, "
+            "as of a read that misses\n")
+    told = {"hp_c2490a": settle.format("-0.642000") + miss + zones, "dec_rz26": settle.format("-0.483000")}
     assert (run.returncode, run.stderr) == (0, told.get(path.stem, ""))
     assert profile("show", str(out)).stdout == profile("show", str(path)).stdout != ""
+
+
+@pytest.mark.parametrize(("holds", "reads", "writes", "taken"), [
+    (0, ("1.5", "2"), ("1.5", "2"), ("1.5", "2")),
+    (0, ("1.5", "2"), ("1.4", "1.9"), ("1.5", "2")),
+    (0, ("3", "2"), ("2.5", "2.5"), ("3", "2.5")),
+    (1, ("3", "2"), ("2.5", "1"), ("2.5", "2")),  # of a read after a read it waits no longer for the arm
+    (1, ("1", "2"), ("0.5", "3"), ("1", "3")),
+])
+def test_a_write_that_misses_has_the_arm_no_sooner_than_a_read(
+        holds: int, reads: tuple[str, str], writes: tuple[str, str], taken: tuple[str, str],
+        tmp_path: Path) -> None:
+    source, names = tmp_path / "some.params", ("after_read", "after_write")
+    lines = [f"ov_{op}_miss_{name} = {value}" for op, values in (("write", writes), ("read", reads))
+             for name, value in zip(names, values, strict=True)]
+    source.write_text(PARAMS.replace("[zones]", "\n".join([*lines, f"hold_bus_read = {holds}", "[zones]"])))
+    run = profile("show", str(source))
+    shown = [line.partition(" = ") for line in run.stdout.splitlines()
+             if line.startswith("overhead_write_miss")]
+    assert {name: knobs.nanoseconds(value) for name, _, value in shown} == {
+        f"overhead_write_miss_{name}": 1e6 * float(value) for name, value in zip(names, taken, strict=True)}
+    assert run.stderr == "".join(
+        f"{source.name}:{10 + at}: ov_write_miss_{names[at]} is {writes[at]}: {taken[at]} counts, "
+        "as of a read that misses\n"
+        for at in range(2) if writes[at] != taken[at])
 
 
 @pytest.mark.parametrize(("change", "error"), [
