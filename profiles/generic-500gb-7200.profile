@@ -37,10 +37,11 @@ zone = 185370,197727,850,42014048,96,96
 
 # Derived: the curve a + b * sqrt(d - 1) + c * (d - 1) from two cylinders on.
 # Fitted: a = 4 ms, 10.6 ms over a third of the cylinders, 18 ms over all of them. One cylinder: assumed.
+# Derived: up to 8 cylinders no more than 0.9 ms * (1 + sqrt(d - 1)): two cylinders never take more than one and one.
 seek = 1, 0.9000 ms
-seek = 2, 4.0178 ms
-seek = 4, 4.0310 ms
-seek = 8, 4.0474 ms
+seek = 2, 1.8000 ms
+seek = 4, 2.4588 ms
+seek = 8, 3.2812 ms
 seek = 16, 4.0695 ms
 seek = 32, 4.1002 ms
 seek = 64, 4.1434 ms

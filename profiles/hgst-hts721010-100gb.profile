@@ -37,13 +37,14 @@ zone = 59857,63847,530,8458108,60,60
 
 # Derived: the curve a + b * sqrt(d - 1) + c * (d - 1) from two cylinders on.
 # Fitted: a = 8 ms, 13.2 ms over a third of the cylinders, 22 ms over all of them. One cylinder: assumed.
+# Derived: up to 64 cylinders no more than 0.9 ms * (1 + sqrt(d - 1)): two cylinders never take more than one and one.
 seek = 1, 0.9000 ms
-seek = 2, 8.0088 ms
-seek = 4, 8.0155 ms
-seek = 8, 8.0242 ms
-seek = 16, 8.0363 ms
-seek = 32, 8.0539 ms
-seek = 64, 8.0803 ms
+seek = 2, 1.8000 ms
+seek = 4, 2.4588 ms
+seek = 8, 3.2812 ms
+seek = 16, 4.3857 ms
+seek = 32, 5.9110 ms
+seek = 64, 8.0435 ms
 seek = 128, 8.1210 ms
 seek = 256, 8.1853 ms
 seek = 512, 8.2901 ms

@@ -37,9 +37,10 @@ zone = 208354,222244,1010,84173808,114,114
 
 # Derived: the curve a + b * sqrt(d - 1) + c * (d - 1) from two cylinders on.
 # Fitted: a = 2.5 ms, 10.1 ms over a third of the cylinders, 17 ms over all of them. One cylinder: assumed.
+# Derived: up to 4 cylinders no more than 0.9 ms * (1 + sqrt(d - 1)): two cylinders never take more than one and one.
 seek = 1, 0.9000 ms
-seek = 2, 2.5241 ms
-seek = 4, 2.5417 ms
+seek = 2, 1.8000 ms
+seek = 4, 2.4588 ms
 seek = 8, 2.5637 ms
 seek = 16, 2.5934 ms
 seek = 32, 2.6343 ms

@@ -38,11 +38,12 @@ zone = 359102,383042,1696,162409744,192,192
 
 # Derived: the curve a + b * sqrt(d - 1) + c * (d - 1) from two cylinders on.
 # Fitted: a = 5 ms, 13.3 ms over a third of the cylinders, 22 ms over all of them. One cylinder: assumed.
+# Derived: up to 16 cylinders no more than 0.9 ms * (1 + sqrt(d - 1)): two cylinders never take more than one and one.
 seek = 1, 0.9000 ms
-seek = 2, 5.0175 ms
-seek = 4, 5.0302 ms
-seek = 8, 5.0462 ms
-seek = 16, 5.0678 ms
+seek = 2, 1.8000 ms
+seek = 4, 2.4588 ms
+seek = 8, 3.2812 ms
+seek = 16, 4.3857 ms
 seek = 32, 5.0976 ms
 seek = 64, 5.1394 ms
 seek = 128, 5.1986 ms

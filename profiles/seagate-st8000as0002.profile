@@ -42,11 +42,12 @@ zone = 380115,405461,2360,717814224,216,216
 
 # Assumed: the curve a + b * sqrt(d - 1) + c * (d - 1) from two cylinders on, with a = 4.5 ms, 12.0 ms over a third of the
 # cylinders, 21.0 ms over all of them: as drives of its class and speed.
+# Derived: up to 16 cylinders no more than 0.9 ms * (1 + sqrt(d - 1)): two cylinders never take more than one and one.
 seek = 1, 0.9000 ms
-seek = 2, 4.5129 ms
-seek = 4, 4.5224 ms
-seek = 8, 4.5342 ms
-seek = 16, 4.5502 ms
+seek = 2, 1.8000 ms
+seek = 4, 2.4588 ms
+seek = 8, 3.2812 ms
+seek = 16, 4.3857 ms
 seek = 32, 4.5723 ms
 seek = 64, 4.6035 ms
 seek = 128, 4.6477 ms

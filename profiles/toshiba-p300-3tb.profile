@@ -57,8 +57,9 @@ zone = 349705,361763,1688,122089920,175,175
 # assumed, half of the full stroke.
 # Derived: from two cylinders on the curve a + b * sqrt(d - 1) + c * (d - 1) through these.
 # Fitted to 306.1 random reads/s of 4 KiB [P]: a = 1.7 ms.
+# Derived: two cylinders never take more than one and one.
 seek = 1, 0.8500 ms
-seek = 2, 1.7197 ms
+seek = 2, 1.7000 ms
 seek = 4, 1.7341 ms
 seek = 8, 1.7522 ms
 seek = 16, 1.7765 ms

@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from davidlib import build
-from davidlib.calibrate import fiomodel, newprofile, result, sheet
+from davidlib.calibrate import fiomodel, fitdisk, knobs, newprofile, result, sheet
 from davidlib.drive import classes, worth
 from davidlib.util import UserError
 
@@ -265,6 +265,18 @@ def test_a_disks_sheet_comes_back_from_the_model(tmp_path: Path) -> None:
     assert re.search(r"write_settle = 1000000ns\t# data sheet", text)
     points = [line for line in text.splitlines() if line.startswith("seek = ")]
     assert "1000000ns" in points[0] and "18000000ns" in points[-1] and "data sheet" in points[5]
+
+
+@pytest.mark.parametrize("factor", [0.5, 1, 3, 12])
+def test_no_fitted_seek_is_longer_than_two_that_lead_there(factor: float) -> None:
+    draft = newprofile.fromfio.base("generic-500gb-7200", None)
+    for fitted in (fitdisk.slower(draft, factor, ""), newprofile.curve(draft, factor, 0, 0, "")):
+        table = {int(way): knobs.nanoseconds(time)
+                 for way, time in (line.value.split(",") for line in fitted.lines if line.name == "seek")}
+        doubled = [way for way in table if 2 * way in table]
+        assert len(doubled) > 10
+        assert [way for way in doubled if table[2 * way] > 2 * table[way] + 1] == []
+        assert sorted(table.values()) == list(table.values())
 
 
 def test_a_disk_that_turns_faster_loses_no_revolution_at_a_switch(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
  * meet the measurement. Called with the profiles' files; needs no kernel.
  */
 #include "../../dm-david/portable/portable-alloc.h"
+#include "../../model/drive/seek.h"
 #include "../../model/host/disk.h"
 #include "../../tools/sim/load.h"
 #include "random.h"
@@ -133,6 +134,26 @@ static void check_streams(const struct profile *profile)
 	/* A shingled drive waits for a whole band, and has a header for what is behind the last. */
 	expect(profile->name, "MB/s written to zone 0", stream_rate(profile, DISK_WRITE) / 1e6,
 	       media / 1e6, profile->media_cache ? 5 : 3);
+}
+
+#define FEW_CYLINDERS	1024
+
+/* A way that is made in two takes no less: else the drive would make it so. */
+static void check_seeks(const struct profile *profile)
+{
+	static u64 times[FEW_CYLINDERS + 1];
+	u32 i, k, wrong = 0;
+
+	for (i = 1; i <= FEW_CYLINDERS; i++) {
+		times[i] = seek_time(profile, i);
+		for (k = 1; k <= i / 2; k++)
+			wrong += times[i] > times[k] + times[i - k];
+	}
+	if (wrong) {
+		printf("not ok %s: %u seeks are faster in two, of up to %u cylinders\n",
+		       profile->name, wrong, FEW_CYLINDERS);
+		failures++;
+	}
 }
 
 /* Random writes a second of 4 KiB, once the buffer is full. The sources are in the profiles. */
@@ -288,6 +309,7 @@ int main(int argc, char **argv)
 			profile.precondition = PRECONDITION_SEQUENTIAL;
 		check_conservation(&profile);
 		if (profile.kind == DRIVE_DISK) {
+			check_seeks(&profile);
 			check_streams(&profile);
 			check_cached_writes(&profile);
 		}

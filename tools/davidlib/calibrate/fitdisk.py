@@ -57,16 +57,22 @@ def retracked(draft: Draft, tracks: list[int], how: str) -> Draft:
     return new
 
 
+def from_rest(distance: int, shortest: int, time: float) -> float:
+    """What a way takes at most, where the SHORTEST takes TIME: two never take more than one and one."""
+    return time * (1 + math.sqrt(max(distance / shortest - 1, 0))) if time else math.inf
+
+
 def slower(draft: Draft, factor: float, how: str) -> Draft:
     """With so many times what a seek takes more than the shortest one: streams stay as they are."""
     new = Draft(draft.title)
-    table = [line.value.partition(",")[2] for line in draft.lines if line.name == "seek"]
-    shortest = table[0] if table else value(draft, "seek_short_base")
+    table = [line.value.partition(",") for line in draft.lines if line.name == "seek"]
+    shortest = table[0][2] if table else value(draft, "seek_short_base")
     for line in draft.lines:
         name, text = line.name, line.value
         if name == "seek":
             distance, _, time = text.partition(",")
-            new.add(name, f"{distance},{_longer(time, shortest, factor)}", "fitted", how)
+            most = from_rest(int(distance), int(table[0][0]), picoseconds(shortest))
+            new.add(name, f"{distance},{_longer(time, shortest, factor, most)}", "fitted", how)
         elif name == "seek_long_base" and not table:
             new.add(name, _longer(text, shortest, factor), "fitted", how)
         elif name in ("seek_short_factor", "seek_long_factor") and not table:
@@ -76,9 +82,9 @@ def slower(draft: Draft, factor: float, how: str) -> Draft:
     return new
 
 
-def _longer(time: str, shortest: str, factor: float) -> str:
+def _longer(time: str, shortest: str, factor: float, most: float = math.inf) -> str:
     least_time = picoseconds(shortest)
-    found = round(least_time + (picoseconds(time) - least_time) * factor)
+    found = round(min(least_time + (picoseconds(time) - least_time) * factor, most))
     # Only the factor of a distance is told to the picosecond.
     return f"{found}ps" if time.endswith("ps") else f"{max(found // 1000, 0)}ns"
 

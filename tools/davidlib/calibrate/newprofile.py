@@ -170,6 +170,7 @@ def curve(draft: Draft, factor: float, track: float, full: float, how: str) -> D
             distance, took = next(seeks)
             more = (took - points[0][1]) * factor * (1 + bend * distance / points[-1][0])
             least = max(least, short + more)  # a longer way never takes less
+            least = min(least, fitdisk.from_rest(distance, points[0][0], short))
             new.add("seek", f"{distance}, {round(least)}ns", "fitted", how)
         else:
             new.lines.append(line)
