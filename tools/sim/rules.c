@@ -719,7 +719,7 @@ const struct rule rules[] = {
 	{ .name = "order", .text = "what was written at random is never read faster than in order",
 	  .tolerance = 30, .fit = fit_order, .order = true },
 	{ .name = "trim", .text = "a trim never makes the next 1,000 requests slower",
-	  .tolerance = 10, .fit = fit_trim, .fast = fast_trim },
+	  .tolerance = 10, .fit = fit_trim, .fast = fast_trim, .moves = true },
 	{ .name = "idle", .text = "after the drive's idle work a second run is as the first",
 	  .tolerance = 20, .fit = fit_idle, .fast = fast_idle, .both = true, .fresh = true },
 

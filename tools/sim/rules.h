@@ -29,6 +29,7 @@ struct rule {
 	bool limit;		/* the time is held against what media and interface allow */
 	bool order;		/* the faster one finds what was written in order, not at random */
 	bool places;		/* the two jobs are of different places */
+	bool moves;		/* of a worn drive: in one of them others are collected */
 	bool fresh;		/* on a drive that is new only */
 	bool resets;		/* without the time that zones were reset in */
 	bool seeks;		/* with limit: each request costs a seek, too */
