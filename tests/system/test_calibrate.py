@@ -12,7 +12,7 @@ from pathlib import Path
 import calibrated
 import fiofits
 import pytest
-from davidlib.calibrate import cache, cli, depth, fiojobs, fiomodel, fromfio, heads, layout, rotation
+from davidlib.calibrate import cache, cli, depth, fiojobs, fiomodel, fitdisk, fromfio, heads, layout, rotation
 from davidlib.calibrate.simdisk import SimDisk
 from davidlib.calibrate.probe import FLUSH, FUA, Answer, Prober, Request
 from davidlib.drive import files
@@ -298,6 +298,29 @@ def test_how_short_reads_wait_tells_what_is_left_out(unseen: int, tmp_path: Path
     assert fiomodel.value(draft, "ncq_unseen") == "0"
     missing = fromfio.undetermined(draft, fiojobs.load(str(tmp_path / "fio.json")))
     assert any(line.startswith("ncq_unseen: needs") and "percentiles" in line for line in missing)
+
+
+def test_a_drive_that_chooses_from_many_and_gains_little_has_long_short_seeks(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the rule a window of few commands is fitted, as a rate says: depths in between are off."""
+    drive, base = "hgst-hts721010-100gb", fromfio.base("generic-500gb-7200", None)
+    jobs = modelled(tmp_path, drive, ("randread", "4k", 1, 0), ("randread", "4k", 32, 0), waits=True)
+    given = fiojobs.load(str(written(tmp_path / "fio.json", *jobs)))
+    others = modelled(tmp_path, drive, *(("randread", "4k", deep, 0) for deep in (4, 8, 16)))
+    held = fiojobs.load(str(written(tmp_path / "held.json", *others)))
+
+    def worst() -> tuple[int, float]:
+        draft, _ = fromfio.fit(base, given)
+        with fiomodel.Model() as model:
+            off = max(abs(model.rate(draft, job) / job.rate - 1) for job in held)
+            assert abs(model.rate(draft, given[0]) / given[0].rate - 1) < 0.02
+        return int(fiomodel.value(draft, "ncq_depth")), off
+
+    window, off = worst()
+    assert window >= 31 and off < 0.03
+    monkeypatch.setattr(fitdisk, "_by_short_seeks", lambda model, draft, job, best: (draft, best))
+    window, off = worst()
+    assert window < 16 and off > 0.06
 
 
 def test_how_an_ssd_was_written_is_what_the_user_says(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from functools import cache, partial
 
 from .depth import AGE_LIMITS, ALIKE, NONE, WINDOWS, least
 from .fiojobs import FioJob
-from .fiomodel import CLOSE, Model, value
+from .fiomodel import CLOSE, Model, solve, value
 from .knobs import NEAR, Knob, nanoseconds, one_of, picoseconds, small
 from .result import Draft, Line
 
@@ -19,6 +19,7 @@ MOST_UNSEEN = 6  # of the last commands
 FEW = 8  # outstanding
 SHORT, FAIR, AGED = 1.0, 99.0, 99.9  # percent: waits by which commands left out, fairness, and a limit show
 SHORT_DEPTH, FAIR_DEPTH, AGED_DEPTH = 16, 16, 16  # outstanding: the least, the most, the least for that
+FLATTEST = 900  # of 1000: so near do seeks come to that over a third of the cylinders
 TOLD = 0.1  # of a logarithm: two waits that differ by more
 
 
@@ -82,6 +83,32 @@ def slower(draft: Draft, factor: float, how: str) -> Draft:
     return new
 
 
+def flatter(model: Model, draft: Draft, share: float, how: str) -> Draft:
+    """Seeks nearer to the one over a third of the cylinders by a SHARE of what they differ, of the same mean.
+
+    No table of a disk tells what its short seeks take, and those of two disks with the same mean differ.
+    """
+    table = [line.value.partition(",") for line in draft.lines if line.name == "seek"]
+    if not table or not share:
+        return draft
+    ways, times = [int(way) for way, _, _ in table], [picoseconds(time) for _, _, time in table]
+    middle = times[min(range(len(ways)), key=lambda n: abs(ways[n] - ways[-1] / 3))]
+    changed = [times[0]] + [time + (middle - time) * share for time in times[1:]]
+    new, seeks = Draft(draft.title), iter(zip(ways, changed, strict=True))
+    for line in draft.lines:
+        if line.name == "seek":
+            way, time = next(seeks)
+            time = min(time, from_rest(way, ways[0], times[0]))
+            new.add("seek", f"{way},{round(time) // 1000}ns", "fitted", how)
+        else:
+            new.lines.append(line)
+
+    def mean(factor: float) -> float:
+        return model.mean_seek(slower(new, factor, ""))
+
+    return slower(new, solve(mean, model.mean_seek(draft), 0.5, 2.0).factor, how)
+
+
 def _longer(time: str, shortest: str, factor: float, most: float = math.inf) -> str:
     least_time = picoseconds(shortest)
     found = round(min(least_time + (picoseconds(time) - least_time) * factor, most))
@@ -102,12 +129,41 @@ def _options(window: int, share: int, unseen: int) -> tuple[str, ...]:
     return f"ncq_depth={window}", f"ncq_rotation={share / 1000}", f"ncq_unseen={unseen}"
 
 
+def _wait_off(model: Model, draft: Draft, job: FioJob, choice: Choice) -> float:
+    """The logarithm by which the shortest waits are off."""
+    return abs(math.log(model.wait(draft, job, SHORT, *_options(*choice[1:])) / job.waits[SHORT]))
+
+
+def _by_short_seeks(model: Model, draft: Draft, job: FioJob, best: Choice) -> tuple[Draft, Choice]:
+    """Where a small window is all that brings the rate down, and the shortest waits tell of a larger one.
+
+    Then short seeks take longer than the base's, in proportion: a drive that chooses from many makes those.
+    """
+    window = _windows(draft, job.depth)[0]
+    if best[1] == window:
+        return draft, best
+    options = _options(window, 0, best[3])
+
+    @cache
+    def flat(share: int) -> Draft:
+        return flatter(model, draft, share / 1000, job.said)
+
+    @cache
+    def off(share: int) -> float:
+        return abs(math.log(model.rate(flat(share), job, *options) / job.rate))
+
+    share = least(0, FLATTEST, off)
+    new, choice = flat(share), (off(share), window, 0, best[3])
+    nearer = _wait_off(model, new, job, choice) < _wait_off(model, draft, job, best) - TOLD
+    return (new, choice) if nearer and choice[0] < max(best[0], NEAR) else (draft, best)
+
+
 def _by_short_waits(model: Model, draft: Draft, job: FioJob, best: Choice,
                     with_unseen: Callable[[int], Choice]) -> Choice:
     """A command that the choice leaves out at first waits for as many others, then for its own service."""
 
     def off(choice: Choice) -> float:
-        return abs(math.log(model.wait(draft, job, SHORT, *_options(*choice[1:])) / job.waits[SHORT]))
+        return _wait_off(model, draft, job, choice)
 
     waited = round(job.waits[SHORT] * job.rate / 1e6)  # for so many services
     near = {unseen for unseen in range(waited - 2, waited + 1) if 0 <= unseen < best[1]}
@@ -147,6 +203,8 @@ def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
         left_out = [best[3]]  # a smaller window leaves out no more
     told = middle[0].said if middle else ""
     if _tell_short_waits(jobs):
+        draft, best = _by_short_seeks(model, draft, deep, best)
+        off.cache_clear()  # of the draft before
         best = _by_short_waits(model, draft, deep, best, partial(best_share, best[1]))
         told = f"{SHORT:g} % wait {deep.waits[SHORT] / 1000:.4g} ms at most at depth {deep.depth}"
     _, window, share, unseen = best
