@@ -209,7 +209,9 @@ def _replay_blocks(args: argparse.Namespace) -> int:
 
 def _replay(args: argparse.Namespace) -> int:
     workload, place = Path(args.workload), Path(args.target)
-    if place.exists() and not place.is_dir():
+    if not place.exists():
+        raise UserError(f"{place}: there is no such directory, and no such device or file")
+    if not place.is_dir():
         return _replay_blocks(args)
     _not_with(args, OF_BLOCKS, "a directory")
     target.check_empty(place)
