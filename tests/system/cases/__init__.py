@@ -34,13 +34,13 @@ GROUPS += ("plan", "requestway", "arrays", "seenthrough", "commands", "pools", "
 GROUPS += ("copied", "legs", "raids", "benchhere", "calibration", "sharing")
 GROUPS += ("recordings", "diskimages", "poolimages", "fullmirror", "packing", "twins", "waystable")
 GROUPS += ("targets", "filled", "figures", "drivefaults", "hangs", "zoned", "zoneddisks", "zonedfs")
-GROUPS += ("memfigures", "cpufigures", "zonedgroup")
+GROUPS += ("memfigures", "cpufigures", "zonedgroup", "refused")
 # Page owners, names and quotas, the same on every kernel: not in the vm lab, where programs are slow.
 UML_ONLY = ("rawfiles", "byfile", "xfsquota", "crypt", "compressed", "plan", "arrays", "pools", "poolcuts")
 UML_ONLY += ("raids", "calibration", "sharing")
 UML_ONLY += ("recordings", "diskimages", "poolimages", "fullmirror", "waystable", "filled", "figures")
 UML_ONLY += ("drivefaults", "hangs", "zoned", "zoneddisks", "zonedfs", "memfigures")
-UML_ONLY += ("cpufigures", "zonedgroup")
+UML_ONLY += ("cpufigures", "zonedgroup", "refused")
 # Where asked for by name:
 LONG = ("long", "sumslong", "sumsimplicit", "unclassifiedlong", "races", "rawnameslong", "vmguest")
 LONG += ("attacks", "zonedlarge", "zonedxfs")
