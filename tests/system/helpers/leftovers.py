@@ -29,8 +29,8 @@ NAME = "refused"
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/run/dm-david")
 # What Python, libc or a library says where we should.
 INNER = re.compile(r"Traceback|Exception|\[Errno|Error:|object at 0x|<class|\bNoneType\b|AddressSanitizer")
-# One that ends by itself within this time is not left behind: a process that was killed is reaped.
-SECONDS = 2.0
+# What goes by itself within this time is not left behind: a killed lab takes seconds on a busy machine.
+SECONDS = 20.0
 # PF_KTHREAD of include/linux/sched.h.
 KERNEL_THREAD = 0x200000
 Look = dict[str, set[str]]
@@ -141,8 +141,9 @@ def wrong_words(row: Row, done: subprocess.CompletedProcess[str]) -> list[str]:
     return found
 
 
-def complaints(row: Row, cwd: Path, plant: Callable[[], object] = lambda: None) -> list[str]:
-    """All that is wrong with a row, done in `cwd`, a directory of its own. `plant` leaves what it likes."""
+def complaints(row: Row, cwd: Path, plant: Callable[[], object] | None = None) -> list[str]:
+    """All that is wrong with a row, done in `cwd`, a directory of its own. `plant` leaves what it likes, for
+    which nothing is waited."""
     cwd.mkdir(parents=True)
     before_it = Path.cwd()
     os.chdir(cwd)
@@ -151,10 +152,11 @@ def complaints(row: Row, cwd: Path, plant: Callable[[], object] = lambda: None) 
             shell(row.before, cwd)
         before = look(cwd)
         done = started(*row.words) if row.whole else called(*row.words)
-        plant()
-        found, deadline = differences(before, look(cwd), row.makes), time.monotonic() + SECONDS
+        if plant:
+            plant()
+        found, deadline = differences(before, look(cwd), row.makes), time.monotonic() + SECONDS * (not plant)
         while found and time.monotonic() < deadline:
-            time.sleep(0.05)
+            time.sleep(0.2)
             found = differences(before, look(cwd), row.makes)
         if row.after:
             shell(row.after, cwd)
