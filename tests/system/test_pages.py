@@ -53,6 +53,7 @@ class Asked:
 
 
 SWEEP = Asked("sweep", 8, 3)
+ODD = Asked("odd", 4, 3)
 PAGES = (
     [
         Asked("group", 2, 1),
@@ -64,6 +65,8 @@ PAGES = (
         Asked("grid", 60, 1),
         SWEEP,
         Asked("sweep", 24, 1),
+        ODD,
+        Asked("odd", 1, 1),
     ]
     if FULL
     else [Asked("group", 2, 1), SWEEP]
@@ -149,9 +152,11 @@ PLANTED = {
     "axes without a title": (".role-axis-title{display:none}", "has no unit"),
     "axes without a unit": ('"title":["time, s"]', "the axis \"time\" has no unit"),
     "a table without rows": ("<tbody>.*?</tbody>", "has no row"),
+    "a drawing without a description": ('"description":"Throughput.*?"', "Throughput.*: it is not described"),
 }
 # No style: what of the page is something else.
-REPLACED = {"axes without a unit": '"title":["time"]', "a table without rows": "<tbody></tbody>"}
+REPLACED = {"axes without a unit": '"title":["time"]', "a table without rows": "<tbody></tbody>",
+            "a drawing without a description": '"description":""'}
 
 
 @pytest.mark.parametrize("name", PLANTED if FULL else ["a legend that is cut", "an empty plot"])
@@ -169,6 +174,24 @@ def test_what_is_planted_in_a_page_is_found(
     planted.write_text(wrong)
     found = boxes.wrong(browser, planted, [View(1280)])
     assert found and any(re.search(says, text) for text in found), found
+
+
+def test_names_of_other_letters_are_whole_and_turn_no_figure_around(
+    made: Callable[[Asked], Path], browser: Browser
+) -> None:
+    """Without the sign behind a word that is written from the right, 0.366 stands on its other side. And a
+    name of 62 letters is longer than a phone is wide."""
+    page = made(ODD)
+    assert not boxes.wrong(browser, page, [View(400)])
+    planted, text = page.with_name("planted.html"), page.read_text()
+    large = text.replace('"fontSize":{"expr":', '"fontSize":12,"x":{"expr":')
+    planted.write_text(large.replace("\u200e", ""))
+    found = boxes.wrong(browser, planted, [View(400)])
+    assert any("stands before" in one for one in found), found
+    assert any("is outside its card" in one for one in found), found
+    # What is far from the others is on an axis where one sees all of them.
+    [drawing] = [one for one in json.loads(data_of(page))["drawings"] if one["heading"] == "Variants"]
+    assert '"type": "log"' in json.dumps(drawing["spec"])
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 	const wrong = [], counted = {figures: 0, texts: 0, axes: 0, marks: 0, cells: 0};
 	const FAINT = 1.1; // of contrast: with less one sees nothing
 	const SLACK = 1.5; // px that a letter's box may be larger than the letter
+	const TOLD = 20; // letters of a drawing's description, beside its heading
 	const LARGE = 4; // px of a text, both ways, that a mark may not cover
 	const UNIT = /, (1\/s|[A-Za-zµ]+\/s|[kMGT]?i?B|[num]?s|%|flushes|requests|1)( |$)/;
 	const card = node => node.closest("figure, .wide, pre, button, summary") || document.body;
@@ -100,7 +101,10 @@
 		counted.figures++;
 		if (!svg)
 			return tell(figure, "nothing is drawn");
-		if (!figure.querySelector("[role=graphics-document]")?.getAttribute("aria-label"))
+		// Of a drawing without one Vega says "Vega visualization".
+		const told = figure.querySelector("[role=graphics-document]")?.getAttribute("aria-label") || "";
+		const heading = figure.querySelector("h3").textContent.replaceAll("\u200e", "");
+		if (!told.startsWith(heading) || told.length < heading.length + TOLD)
 			tell(figure, "it is not described");
 		if (!within(svg.getBoundingClientRect(), edge))
 			tell(figure, "the drawing is larger than its card");
@@ -164,6 +168,22 @@
 		if (node.textContent.trim())
 			contrast(node, getComputedStyle(node).color, 4.5, `${node.tagName} ${name(node)}`, opacity(node, 1));
 	}
+	// A word that is written from the right takes no figure to its other side.
+	const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+	const WORD = "[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc]";
+	const place = (node, from, to) => {
+		const range = document.createRange();
+		range.setStart(node, from);
+		range.setEnd(node, to);
+		return range.getBoundingClientRect();
+	};
+	for (let node = walker.nextNode(); node; node = walker.nextNode())
+		for (const found of node.data.matchAll(new RegExp(`${WORD}(?=[^a-zA-Z\\u0590-\\u08ff]*?([0-9][0-9.,]*))`, "g"))) {
+			const at = node.data.indexOf(found[1], found.index);
+			const word = place(node, found.index, found.index + 1), figure = place(node, at, at + found[1].length);
+			if (Math.abs(word.top - figure.top) < 3 && figure.left < word.left)
+				tell(node.parentElement, `the figure ${found[1]} stands before ${found[0]}, behind which it is written: ${name(node)}`);
+		}
 	for (const table of document.querySelectorAll("table"))
 		if (table.checkVisibility() && !table.querySelector("td"))
 			tell(table, `the table ${name(table)} has no row`);

@@ -196,16 +196,33 @@ def sweep(systems: int, drives: int, seeds: int, letters: int = 40) -> list[dict
     )
 
 
+# Written from the right, in letters as wide as high, with signs of HTML, and longer than a phone is wide.
+ODD = ("مقارنة ext4 מערכת קבצים", "日本語のファイルシステム比較テスト", "Ελληνικά & <b>x</b>, 50% \\{}_~^",
+       "RAID-6 of 12 chunk=64K layout=left-symmetric-6 bitmap=internal")
+
+
+def odd(count: int, seeds: int) -> list[dict[str, Any]]:
+    """Runs with such names, with rates and times that are far from each other."""
+    found = made([{"file system": name} for name in ODD[:count]], seeds, ("بريد",))
+    for one in found:
+        result, far = one["result"], 100 ** ODD.index(one["run"]["variant"])
+        result["operations_per_s"] *= far
+        # From 1 ns to 100 s.
+        result["latency"]["create"]["quantiles_ns"] = [int(10 ** (11 * share / 1000)) for share in QUANTILES]
+    return found
+
+
 def main() -> None:
-    """A page: of variants of one group, of three file systems on a third as many drives, or of two over a
-    parameter. With a width, in pt, the files for a paper in that directory: of the drawings of a group those
-    that are named."""
+    """A page: of variants of one group, of three file systems on a third as many drives, of two over a
+    parameter, or with odd names. With a width, in pt, the files for a paper there: of the drawings
+    of a group those that are named."""
     from davidlib.report import export, page, plots
 
     shape, count, seeds, path, *paper = sys.argv[1:]
     shapes: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "group": lambda: variants(int(count), int(seeds)),
         "grid": lambda: grid(3, int(count) // 3, int(seeds)),
+        "odd": lambda: odd(int(count), int(seeds)),
         "sweep": lambda: sweep(2, int(count) // 8, int(seeds)),
     }
     found = shapes[shape]()

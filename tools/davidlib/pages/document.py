@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from html import escape
+import html
+import re
 from pathlib import Path
 
 from . import theme
@@ -15,6 +16,17 @@ FEW, WORD = 14, 12  # columns, letters
 # Of a page without scripts.
 NO_SCRIPT = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
              "form-action 'none'")
+
+
+# Words of letters that are written from the right, and the sign that ends what they turn around.
+_RIGHT = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
+FROM_RIGHT = re.compile(f"{_RIGHT}(?: +{_RIGHT})*")
+FROM_LEFT = "\u200e"
+
+
+def escape(text: str) -> str:
+    """Of HTML. Behind a word from the right a browser would put the next figure on its other side."""
+    return FROM_RIGHT.sub(lambda word: word[0] + FROM_LEFT, html.escape(text))
 
 
 def _width(cell: str) -> str:

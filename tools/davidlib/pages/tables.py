@@ -8,11 +8,10 @@ import csv
 import io
 import re
 from dataclasses import asdict, dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from .document import table_of
+from .document import escape, table_of
 
 ROWS = 40  # of a figure over time, as text; the files have all
 Cell = str | int | float | None

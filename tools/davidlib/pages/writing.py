@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 from ..util import HAS_LABS, inner, say, write_whole
-from .document import document
+from .document import document, escape
 from .tables import Table, as_html
 
 PACKAGE = "dm-david-lab"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,8 @@ VEGA_LITE = "6.4"  # Altair's own
 WIDTH, HEIGHT = 480, 220  # of a drawing in a file, and of any without rows
 TITLE = 44  # letters of an axis' title on a line: a phone has room for them
 SMALL_TITLE = 12
+LETTER = 0.6  # of its height that a letter is wide, at most on average
+SHORT = 30  # letters: they fit everywhere
 ROW = 40  # px that a name and what stands below it take
 MARKS = 6  # of a line
 DIGITS = 6
@@ -286,6 +289,11 @@ def lines(
     return alt.layer(curve, marks).add_params(*params)
 
 
+def _letters(name: str) -> int:
+    """How wide it is, in letters of Latin: others may be two."""
+    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in name)
+
+
 def row_axis(names: Sequence[str]) -> alt.Y:
     """A row for each name; the name stands in the row, above what the row has."""
     return alt.Y(
@@ -294,10 +302,12 @@ def row_axis(names: Sequence[str]) -> alt.Y:
 
 
 def named_rows(names: Sequence[str], data: Any) -> Any:
-    """The names of rows. DATA has each of them."""
+    """The names of rows, in smaller letters where a name is longer than a row. DATA has each of them."""
+    long = json.dumps({name: wide for name in names if (wide := _letters(name)) > SHORT})
     return (
         data.transform_aggregate(groupby=["name"])
-        .mark_text(align="left", baseline="middle", yOffset=-ROW // 4, fontSize=theme.SMALL)
+        .mark_text(align="left", baseline="middle", yOffset=-ROW // 4, fontSize=alt.ExprRef(
+            f"min({theme.SMALL}, width / ({LETTER} * ({long}[datum.name] || 1)))"))
         .encode(x=alt.value(0), y=row_axis(names), text="name:N")
     )
 

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import base64
+import html
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 from ..bench.dimensions import variant
 from ..bench.metrics import METRICS
 from ..bench.results import reached
 from ..pages.document import document as whole
-from ..pages.document import table_of
+from ..pages.document import escape, table_of
 from ..util import DAVID
 from . import answer, factors, figures, origin, plots, script, thresholds, trust, why
 from .charts import Drawing
@@ -175,6 +175,6 @@ def make(question: str, runs: list[dict[str, Any]], metric: str, spec: str, envi
         f"{_why(runs, metric)}{places}<h2>Runs</h2>{_runs(runs)}"
         f'<p><a download="runs.csv" href="data:text/csv;base64,{data}">The runs as CSV</a></p>'
         f"<h2>Again</h2><p>With this in a file SPEC.toml, <code>{DAVID} bench SPEC.toml</code> does the "
-        f"same.</p><pre>{escape(spec)}</pre>{origin_of(runs)}"
+        f"same.</p><pre>{html.escape(spec)}</pre>{origin_of(runs)}"
         f"{environment_of(environment)}", drawings,
     )

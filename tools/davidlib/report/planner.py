@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..pages.document import table_of
+from ..pages.document import escape, table_of
 from ..sizes import format_size
 from ..util import NOT_BELIEVABLE, UserError
 from . import answer, charts, forms

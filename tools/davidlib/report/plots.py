@@ -22,6 +22,7 @@ from .filenames import file_words
 
 HEAT_COLUMNS = 60
 PARTS = ("seek", "rotation", "transfer", "overhead", "flush", "queued", "die", "channel", "map", "fault")
+FAR = 100  # times that the greatest figure on an axis may be the least
 APART = 10  # times that the greatest figure of a group may be another's on one axis
 Runs = list[dict[str, Any]]
 
@@ -65,11 +66,9 @@ def _count(names: list[str]) -> str:
     return f"{len(names)} variants: {', '.join(names)}" if len(names) > 1 else f"Of {names[0]}"
 
 
-def _rows(
-    title: str, top: float, heading: str, names: list[str], all_names: list[str], with_ends: bool
-) -> Any:
+def _rows(axis: Axis, heading: str, names: list[str], all_names: list[str], with_ends: bool) -> Any:
     """A row for each variant of a group. Marks are of all names of the drawing."""
-    axis, down, y = Axis(title, low=0, high=top), charts.ROW // 4, charts.row_axis(names)
+    title, down, y = axis.title, charts.ROW // 4, charts.row_axis(names)
     data = charts.base().transform_filter(alt.datum.group == heading)
     means, seeds = data.transform_filter("isValid(datum.mean)"), data.transform_filter("isValid(datum.seed)")
     tint = charts.colour(all_names, told=False)
@@ -104,6 +103,13 @@ def _rows(
     ).properties(height=charts.ROW * len(names))
 
 
+def _of_values(title: str, values: list[float]) -> Axis:
+    """From nothing on, unless one would not see the least of them."""
+    log = 0 < FAR * min(values) < max(values)
+    low, high = charts.ends(values, log)
+    return Axis(title, log, low if log else 0, high)
+
+
 def comparison(runs: Runs, metric: str) -> Drawing:
     """Of a workload: each variant's mean with its interval, and each seed's value, within its group."""
     kind, title = figures.percentile_kind(runs, metric), _named(runs, metric)
@@ -120,21 +126,15 @@ def comparison(runs: Runs, metric: str) -> Drawing:
             rows += [{**where, "seed": seed, "value": value} for seed, value in seeds.items()]
     names = list(dict.fromkeys(name for mine in groups.values() for name in mine))
 
-    def highest(heading: str) -> float:
-        return charts.ends(
-            row[key]
-            for row in rows
-            for key in ("value", "high")
-            if row["group"] == heading and row.get(key) is not None
-        )[1]
-
-    tops = {heading: highest(heading) for heading in groups}
-    apart = max(tops.values()) > APART * min(tops.values())
+    marked = {heading: [row[key] for row in rows for key in ("value", "low", "high")
+                        if row["group"] == heading and row.get(key) is not None] for heading in groups}
+    every = [value for values in marked.values() for value in values]
+    tops = [max(values) for values in marked.values()]
+    apart = max(tops) > APART * min(tops)
     with_ends = {row["group"] for row in rows if row.get("low") is not None}
     parts = {
-        heading: _rows(
-            title, tops[heading] if apart else max(tops.values()), heading, mine, names, heading in with_ends
-        )
+        heading: _rows(_of_values(title, marked[heading] if apart else every), heading, mine, names,
+                       heading in with_ends)
         for heading, mine in groups.items()
     }
     return Drawing(

@@ -9,11 +9,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..pages import tables
+from ..pages.document import escape
 from ..pages.tables import Cell, Curve, Marks, Table
 from ..util import UserError
 from . import charts
