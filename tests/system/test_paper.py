@@ -23,7 +23,7 @@ from davidlib.bench.results import Results
 from davidlib.paper import command, compact, criteria, guest, measured, storage
 from davidlib.paper import plan, published, requests
 from davidlib.drive import worth
-from davidlib.util import UserError
+from davidlib.util import TREE, UserError
 from davidlib.workload import image
 from davidlib.workload.kinds import KINDS
 from labjob import PYTHON, Job
@@ -48,6 +48,18 @@ def test_only_the_labs_that_are_named_are_run() -> None:
     assert all(command.wanted(run, []) for run in plan.experiments(True))
     with pytest.raises(UserError, match="no lab is called so"):
         command.bench(argparse.Namespace(quick=False, only=["nothing"], profile=None, fs=None, workload=None))
+
+
+@pytest.mark.parametrize("words", [["other"], ["--tolerance", "5%"], ["--metric", "p99"],
+                                   ["--files", "x", "--width", "84mm"]])
+def test_a_page_of_the_paper_is_not_compared_and_asks_nothing_else(tmp_path: Path, words: list[str]) -> None:
+    """That was passed over, with status 0: two results looked as if nothing had become worse."""
+    (tmp_path / "paper.json").write_text('{"quick": true}')
+    done = subprocess.run([*PYTHON, str(TREE / "tools/david"), "report", str(tmp_path), *words],
+                          capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.search("^david: report: .* is of 'bench paper'", done.stderr), done.stderr
+    assert not (tmp_path / "report.html").exists()
 
 
 def results(top: Path, quick: bool, experiments: tuple[str, ...]) -> Path:

@@ -10,7 +10,7 @@ from ..bench import cli as questions
 from ..bench import prepare
 from ..command import Commands
 from ..report import cli as pages
-from ..util import NOT_BELIEVABLE, write_whole
+from ..util import NOT_BELIEVABLE, UserError, write_whole
 from . import command
 
 
@@ -19,6 +19,9 @@ def bench(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace, top: Path) -> int:
+    if args.new or args.tolerance or args.metric or args.width:
+        raise UserError(f"report: {top} is of 'bench paper': of it there is a page, with --output, --files "
+                        "and --rest, and nothing that NEW, --tolerance, --metric or --width could change")
     quick, runs, environment = command.load(top)
     if args.rest:
         runs = command.filled(runs, Path(args.rest))
