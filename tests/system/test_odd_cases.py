@@ -90,6 +90,16 @@ def bpf(tmp_path_factory: pytest.TempPathFactory) -> None:
         pytest.skip(done.stderr)
 
 
+@pytest.fixture(scope="module")
+def program32(program: Path) -> Path:
+    out = program.with_name("oddcases32")
+    source = TREE / "tests/system/helpers/oddcases.c"
+    built = subprocess.run(["cc", "-m32", "-O1", "-w", "-pthread", "-o", out, source], check=False)
+    if built.returncode or subprocess.run([out], stdout=subprocess.DEVNULL, check=False).returncode:
+        pytest.skip("no 32-bit programs here")
+    return out
+
+
 def below(tree: dict[str, Node], top: Path) -> dict[str, Node]:
     return {str(Path(path).relative_to(top)): node for path, node in tree.items()}
 
@@ -145,7 +155,7 @@ for case; do mkdir $case && cd $case || exit; $odd $case || [ $? = 3 ] || exit; 
 """
 
 
-def test_all_cases_that_are_cheap_in_one_trace(program: Path, tmp_path: Path) -> None:
+def check_in_one_trace(program: Path, tmp_path: Path) -> None:
     """The shell is one more program, in front of each."""
     cases = possible([case for case in CASES if case not in LONG])
     compared = compare(tmp_path, "david-trace", "sh", "-c", EACH, "sh", program, *cases)
@@ -154,6 +164,14 @@ def test_all_cases_that_are_cheap_in_one_trace(program: Path, tmp_path: Path) ->
         for reason, count in MISSING.get(case, {}).items():
             missing[reason] = missing.get(reason, 0) + count
     check(compared, missing)
+
+
+def test_all_cases_that_are_cheap_in_one_trace(program: Path, tmp_path: Path) -> None:
+    check_in_one_trace(program, tmp_path)
+
+
+def test_the_same_of_a_program_of_32_bits(program32: Path, tmp_path: Path) -> None:
+    check_in_one_trace(program32, tmp_path)
 
 
 @pytest.mark.skipif(not FULL, reason="each alone only with DAVID_SCALE=full")

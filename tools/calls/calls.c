@@ -34,6 +34,11 @@ const struct call *call_of(u32 nr)
 	return nr < calls_end && calls[nr].name ? &calls[nr] : NULL;
 }
 
+u32 call_number(const struct call *call)
+{
+	return call - calls;
+}
+
 const char *call32_name(u32 nr)
 {
 	return nr < ARRAY_SIZE(calls32) ? calls32[nr].name : NULL;

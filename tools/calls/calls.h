@@ -142,6 +142,7 @@ extern const unsigned int calls_end;
 
 /* The call of a number; NULL if there is none. */
 const struct call *call_of(u32 nr);
+u32 call_number(const struct call *call);
 
 /* The position of the first argument with that letter; -1 if there is none. */
 int call_arg(const struct call *call, char letter);

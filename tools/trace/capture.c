@@ -232,32 +232,52 @@ static void get_path(struct task *task, u64 at, enum tracefile_kind kind)
 
 static void get_iovec(struct task *task, u64 at, u64 count)
 {
-	struct iovec iov[IOVECS_MAX];
-	size_t i, got = peek_memory(task->tid, at, iov,
-				    min_t(u64, count, IOVECS_MAX) * sizeof(*iov)) /
-			sizeof(*iov);
+	union {
+		struct iovec wide;
+		struct {
+			u32 base;
+			u32 length;
+		} narrow;
+	} iov[IOVECS_MAX];
+	size_t each = task->narrow ? sizeof(iov->narrow) : sizeof(iov->wide), i, got;
 	u64 total = 0;
 
+	got = peek_memory(task->tid, at, iov, min_t(u64, count, IOVECS_MAX) * each) / each;
 	for (i = 0; i < got; i++)
-		total += iov[i].iov_len;
+		total += task->narrow ? (&iov->narrow)[i].length : (&iov->wide)[i].iov_len;
 	task_blob(task, TRACEFILE_TOTAL, &total, sizeof(total));
 }
 
 static void get_argv(struct task *task, u64 at)
 {
 	char all[ARGV_BYTES];
-	u64 strings[ARGV_MAX];
-	size_t i, used = 0,
-		  got = peek_memory(task->tid, at, strings, sizeof(strings)) / sizeof(*strings);
+	u64 strings[ARGV_MAX], string;
+	size_t each = task->narrow ? sizeof(u32) : sizeof(u64), i, used = 0,
+	       got = peek_memory(task->tid, at, strings, ARGV_MAX * each) / each;
 
-	for (i = 0; i < got && strings[i]; i++) {
-		int length = peek_string(task->tid, strings[i], all + used, sizeof(all) - used);
+	for (i = 0; i < got; i++) {
+		int length;
+
+		string = task->narrow ? ((u32 *)strings)[i] : strings[i];
+		if (!string)
+			break;
+		length = peek_string(task->tid, string, all + used, sizeof(all) - used);
 
 		if (length < 0)
 			break;
 		used += length + 1;
 	}
 	task_blob(task, TRACEFILE_ARGV, all, used);
+}
+
+static void read_offset(struct task *task, u64 at, u64 *offset)
+{
+	u32 half;
+
+	if (!task->short_offset)
+		peek_memory(task->tid, at, offset, sizeof(*offset));
+	else if (peek_memory(task->tid, at, &half, sizeof(half)) == sizeof(half))
+		*offset = half;
 }
 
 static void get_offsets(struct task *task, const struct call *call)
@@ -269,7 +289,7 @@ static void get_offsets(struct task *task, const struct call *call)
 		if (call->args[i] != 'y')
 			continue;
 		if (task->call.args[i])
-			peek_memory(task->tid, task->call.args[i], &offsets[n], sizeof(*offsets));
+			read_offset(task, task->call.args[i], &offsets[n]);
 		n++;
 	}
 	task_blob(task, TRACEFILE_OFFSETS, offsets, sizeof(offsets));
@@ -286,7 +306,8 @@ static void get_lock(struct task *task, int command, u64 at)
 	case F_OFD_GETLK:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
-		if (peek_memory(task->tid, at, &lock, sizeof(lock)) == sizeof(lock))
+		if (!task->narrow && /* its lock has another form */
+		    peek_memory(task->tid, at, &lock, sizeof(lock)) == sizeof(lock))
 			task_blob(task, TRACEFILE_LOCK, &lock, sizeof(lock));
 	}
 }
@@ -566,12 +587,23 @@ static bool follows(const struct task *task, const struct call *call)
 	}
 }
 
+/* What the call has found, by another look: in the program's memory it has many forms. */
+static void get_narrow_stat(struct task *task, const struct call *call)
+{
+	if (call_arg(call, 'p') < 0)
+		capture_look_fd(task, TRACEFILE_ATTR, task->call.args[0]);
+	else
+		capture_look_path(task, call, 'p', TRACEFILE_ATTR, follows(task, call));
+}
+
 static void get_output(struct task *task, const struct call *call, s64 result)
 {
 	int at;
 
 	at = call_arg(call, 's');
-	if (at >= 0)
+	if (at >= 0 && task->narrow)
+		get_narrow_stat(task, call);
+	else if (at >= 0)
 		get_stat(task, task->call.args[at]);
 	at = call_arg(call, 't');
 	if (at >= 0)
@@ -612,15 +644,19 @@ static void get_messages(struct task *task, u64 at, u64 count)
 static void get_child(struct task *task)
 {
 	const u64 *args = task->call.args;
-	siginfo_t said;
+	struct {
+		int signo;
+		int errno_;
+		int code;
+		int rest[2]; /* the process; but of a program of 64 bits that is the second */
+	} said;
 	u32 child;
 
 	if (!args[2] || peek_memory(task->tid, args[2], &said, sizeof(said)) < sizeof(said))
 		return;
-	child = said.si_pid;
-	if (said.si_signo == SIGCHLD && child &&
-	    (said.si_code == CLD_EXITED || said.si_code == CLD_KILLED ||
-	     said.si_code == CLD_DUMPED))
+	child = said.rest[!task->narrow];
+	if (said.signo == SIGCHLD && child &&
+	    (said.code == CLD_EXITED || said.code == CLD_KILLED || said.code == CLD_DUMPED))
 		task_blob(task, TRACEFILE_CHILD, &child, sizeof(child));
 }
 

@@ -53,20 +53,54 @@ struct numbers {
 	u32 count;
 };
 
-static void add_control(struct numbers *n, const u8 *control, size_t length)
-{
-	struct cmsghdr head;
-	size_t at, end, fd;
+/* Of a program of 32 bits. */
+struct narrow_message {
+	u32 name;
+	u32 name_length;
+	u32 parts;
+	u32 part_count;
+	u32 control;
+	u32 control_length;
+	u32 flags;
+};
 
-	for (at = 0; at + sizeof(head) <= length; at += CMSG_ALIGN(head.cmsg_len)) {
-		memcpy(&head, control + at, sizeof(head));
-		if (head.cmsg_len < sizeof(head))
+struct narrow_head {
+	u32 length;
+	s32 level;
+	s32 type;
+};
+
+/* Returns how long it is in memory. */
+static size_t head_at(struct cmsghdr *head, const u8 *at, bool narrow)
+{
+	struct narrow_head half;
+
+	if (!narrow) {
+		memcpy(head, at, sizeof(*head));
+		return sizeof(*head);
+	}
+	memcpy(&half, at, sizeof(half));
+	*head = (struct cmsghdr){ .cmsg_len = half.length,
+				  .cmsg_level = half.level,
+				  .cmsg_type = half.type };
+	return sizeof(half);
+}
+
+static void add_control(struct numbers *n, const u8 *control, size_t length, bool narrow)
+{
+	size_t at, end, fd, size, align = narrow ? sizeof(u32) : sizeof(u64);
+	struct cmsghdr head;
+
+	for (at = 0; at + sizeof(head) <= length + (narrow ? sizeof(u32) : 0);
+	     at += (head.cmsg_len + align - 1) & ~(align - 1)) {
+		size = head_at(&head, control + at, narrow);
+		if (head.cmsg_len < size)
 			return;
 		end = min_t(size_t, at + head.cmsg_len, length);
 		if (head.cmsg_level != SOL_SOCKET ||
 		    (head.cmsg_type != SCM_RIGHTS && head.cmsg_type != PIDFD))
 			continue;
-		for (fd = at + CMSG_LEN(0); fd + sizeof(u32) <= end; fd += sizeof(u32)) {
+		for (fd = at + size; fd + sizeof(u32) <= end; fd += sizeof(u32)) {
 			if (n->count < RIGHTS_MAX)
 				memcpy(&n->fd[n->count++], control + fd, sizeof(u32));
 		}
@@ -76,14 +110,25 @@ static void add_control(struct numbers *n, const u8 *control, size_t length)
 static void add_message(struct numbers *n, const struct task *task, u64 at)
 {
 	u8 control[CONTROL_MAX];
+	struct narrow_message half;
 	struct msghdr message;
+	u64 from, length;
 
-	if (peek_memory(task->tid, at, &message, sizeof(message)) < sizeof(message) ||
-	    !message.msg_control || !message.msg_controllen)
+	if (task->narrow) {
+		if (peek_memory(task->tid, at, &half, sizeof(half)) < sizeof(half))
+			return;
+		from = half.control;
+		length = half.control_length;
+	} else {
+		if (peek_memory(task->tid, at, &message, sizeof(message)) < sizeof(message))
+			return;
+		from = (u64)message.msg_control;
+		length = message.msg_controllen;
+	}
+	if (!from || !length)
 		return;
-	add_control(n, control,
-		    peek_memory(task->tid, (u64)message.msg_control, control,
-				min_t(size_t, message.msg_controllen, sizeof(control))));
+	length = peek_memory(task->tid, from, control, min_t(size_t, length, sizeof(control)));
+	add_control(n, control, length, task->narrow);
 }
 
 static void add_messages(struct numbers *n, const struct task *task, u64 count)

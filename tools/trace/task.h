@@ -25,6 +25,9 @@ struct task {
 	bool stopped; /* before it was announced */
 	bool in_call;
 	bool ignored; /* the call that it is in is not recorded */
+	bool narrow; /* its call is i386's (ptrace/i386.h) */
+	bool short_offset; /* ... and has an offset of 32 bits in memory */
+	u64 found_at; /* where such a call puts its result; 0: nowhere */
 	bool torn; /* a thread of its process was killed in a call */
 	u64 entry; /* when */
 	u64 resumed; /* the tracer's count, when it was last let go on */

@@ -27,6 +27,7 @@
 #include <sys/un.h>
 #include <sys/sendfile.h>
 #include <sys/inotify.h>
+#include <sys/fanotify.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -523,7 +524,7 @@ static void clones(void)
 	}
 	waitpid(p, &s, 0);
 	struct {
-		unsigned long flags, pidfd, child_tid, parent_tid, exit_signal, stack, ssz, tls,
+		unsigned long long flags, pidfd, child_tid, parent_tid, exit_signal, stack, ssz, tls,
 			set_tid, set_tid_size, cgroup;
 	} ca = { .flags = 0x1000 /* PIDFD */, .exit_signal = SIGCHLD };
 	int pfd;
@@ -772,7 +773,7 @@ static void notify(void)
 	int f = syscall(SYS_fanotify_init, 0, O_RDONLY);
 
 	if (f >= 0) {
-		OK(syscall(SYS_fanotify_mark, f, 1, 0x20UL, AT_FDCWD, "."));
+		OK(fanotify_mark(f, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, "."));
 		close(open("w2", O_CREAT, 0644));
 	}
 }

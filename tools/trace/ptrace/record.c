@@ -25,6 +25,7 @@
 #include "../disk-read.h"
 #include "../filter.h"
 #include "hold.h"
+#include "i386.h"
 #include "../layout.h"
 #include "pages.h"
 #include "../rights.h"
@@ -79,17 +80,30 @@ static void add_cpu(struct task *task)
 	task_blob(task, TRACEFILE_CPU, &ns, sizeof(ns));
 }
 
+/* False: there is no call. */
+static bool find_call(struct task *task, bool (*peek)(pid_t tid, struct peek_call *call))
+{
+	task->narrow = false;
+	task->short_offset = false;
+	task->found_at = 0;
+	if (!peek(task->tid, &task->call))
+		return false;
+	if (task->call.foreign)
+		i386_entry(task);
+	return true;
+}
+
 static void call_enter(struct tracer *t, struct task *task)
 {
 	const struct call *call;
 
 	task->blobs_used = 0;
 	task->flags = 0;
-	if (!peek_entry(task->tid, &task->call))
+	if (!find_call(task, peek_entry))
 		return;
 	task->in_call = true;
 	/* A command's filter stops it at what is wanted, and while nothing is, too. */
-	task->ignored = !t->on || (task->attached && !task->call.foreign &&
+	task->ignored = !t->on || ((task->attached || task->narrow) && !task->call.foreign &&
 				   !filter_wants(task->call.nr, task->call.args,
 						 tracer_classes(t->options)));
 	t->balance.skipped += !t->on;
@@ -143,6 +157,7 @@ static void call_leave(struct tracer *t, struct task *task)
 	}
 	if (!peek_result(task->tid, &result))
 		return;
+	result = i386_result(task, result);
 	exit = tracer_now(t);
 	if (call)
 		capture_exit(task, call, result);
@@ -192,7 +207,7 @@ static struct task *task_forked(struct tracer *t, struct task *parent, int event
 	if (ptrace(PTRACE_GETEVENTMSG, parent->tid, NULL, &message))
 		return NULL;
 	/* Of a call that is not recorded nothing is known yet. */
-	if ((!parent->in_call || parent->ignored) && peek_call(parent->tid, &parent->call))
+	if ((!parent->in_call || parent->ignored) && find_call(parent, peek_call))
 		capture_clone(parent);
 	flags = parent->clone_flags;
 	if (event == PTRACE_EVENT_VFORK && parent->call.nr != SYS_clone &&
