@@ -524,8 +524,8 @@ static void clones(void)
 	}
 	waitpid(p, &s, 0);
 	struct {
-		unsigned long long flags, pidfd, child_tid, parent_tid, exit_signal, stack, ssz, tls,
-			set_tid, set_tid_size, cgroup;
+		unsigned long long flags, pidfd, child_tid, parent_tid, exit_signal, stack, ssz;
+		unsigned long long tls, set_tid, set_tid_size, cgroup;
 	} ca = { .flags = 0x1000 /* PIDFD */, .exit_signal = SIGCHLD };
 	int pfd;
 
