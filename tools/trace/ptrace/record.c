@@ -129,14 +129,21 @@ static void call_enter(struct tracer *t, struct task *task)
 		add_cpu(task);
 }
 
+static bool makes_task(const struct call *call)
+{
+	return call->effect == DOES_FORK || call->effect == DOES_VFORK ||
+	       call->effect == DOES_CLONE || call->effect == DOES_CLONE3;
+}
+
 /*
  * For --look: the descriptors of a process at random moments, beside what follows from its calls.
  * The task is stopped; what its other threads and those who share a description do meanwhile is
- * not known yet.
+ * not known yet. So there is no look after a call that has made a task: that one runs by now.
  */
-static void look_at_random(struct tracer *t, const struct task *task)
+static void look_at_random(struct tracer *t, const struct task *task, const struct call *call,
+			   s64 result)
 {
-	if (!t->options->look)
+	if (!t->options->look || (call && makes_task(call) && result > 0))
 		return;
 	t->looks = t->looks * 6364136223846793005ull + 1442695040888963407ull;
 	if ((t->looks >> 33) % t->options->look)
@@ -175,7 +182,7 @@ static void call_leave(struct tracer *t, struct task *task)
 	record_call(t, task, exit, result, 0);
 	if (call)
 		uring_exit(t, task, call, result);
-	look_at_random(t, task);
+	look_at_random(t, task, call, result);
 }
 
 static void record_event(struct tracer *t, enum tracefile_type type, const struct task *task,
