@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,8 +22,8 @@ from helpers.planted import planted
 from helpers.units import MIB
 from helpers.zoned import Shape, null_zoned, zoned_disk
 
-# Of fio's run-tests-against-nullb those with zones, of 512 MiB. The last two have limits of their own, where
-# fio's script has its -o.
+# Of fio's run-tests-against-nullb those with zones, of 512 MiB. Those of open zones have limits of their own,
+# where fio's script has its -o; and the last two are not fio's.
 SHAPES = {
     "sequential": Shape(zones=512, size=1),
     "capacity": Shape(zones=128, size=4, capacity=3),
@@ -34,20 +35,22 @@ SHAPES = {
     "open-capacity-conventional": Shape(
         zones=128, size=4, capacity=3, conventional=12, max_open=8, max_active=8
     ),
+    "sectors": Shape(zones=128, size=4, capacity=3, conventional=12, block=512),
+    "few": Shape(zones=24, size=16, capacity=12, conventional=8, max_open=4, max_active=6),
 }
 PASS, FAIL, SKIP, LATE = "pass", "fail", "skip", "late"
-
+Scripts = tuple[Path, Path]  # null_blk's, the fake disk's
 
 # Bugs of a module that has bugs, and tests that find each, on a shape with a capacity below the size.
 BUGS = {"zone_capacity": [5, 7]}
 BUGS_SHAPE = "capacity-conventional"
 
 
-def laid_out(tests: Path) -> Path:
-    """As in fio's source, where the script looks for fio. It sets an I/O scheduler, which no device of bios
-    has, and ends if it cannot: so it does that of neither device.
+def laid_out(tests: Path, device: str) -> Path:
+    """As in fio's source, where the script looks for fio and leaves its logs: for each device. It sets an I/O
+    scheduler, which no device of bios has, and ends if it cannot: so it does that of neither device.
     """
-    top = SCRATCH / "fio"
+    top = SCRATCH / f"fio-{device}"
     shutil.copytree(tests, top / "t" / "zbd")
     (top / "fio").symlink_to(program("fio"))
     script = top / "t" / "zbd" / "test-zbd-support"
@@ -94,8 +97,10 @@ def reason(found: tuple[str, str]) -> str:
     return " ".join(word for word in found[1].split() if not word.startswith("/dev/"))
 
 
-def compare(name: str, script: Path, tests: list[int], limit: int) -> tuple[Counter[str], list[int]]:
-    """How many there were of each outcome, and in which the two devices differ."""
+def compare(name: str, scripts: Scripts, tests: list[int], limit: int) -> tuple[Counter[str], list[int]]:
+    """How many there were of each outcome, and in which the two devices differ. Both are tested at a time:
+    some tests last half a minute, whatever the device does.
+    """
     shape = SHAPES[name]
     seen: Counter[str] = Counter()
     differ = []
@@ -103,8 +108,10 @@ def compare(name: str, script: Path, tests: list[int], limit: int) -> tuple[Coun
         null = stack.enter_context(null_zoned("judge", shape, stores=True))
         backing = stack.enter_context(loop_disk(2 * shape.bytes + 64 * MIB))
         fake = stack.enter_context(zoned_disk("zd", shape, backing, "classify=keep"))
+        disks = (node(null), node(fake))
+        pool = stack.enter_context(ThreadPoolExecutor(2))
         for number in tests:
-            should, found = (outcome(script, number, node(disk), limit) for disk in (null, fake))
+            should, found = pool.map(lambda at, n=number: outcome(scripts[at], n, disks[at], limit), (0, 1))
             skipped = should[0] == SKIP
             alike = should[0] == found[0] and not (skipped and reason(should) != reason(found))
             say(f"row: {name},{number},{should[0]},{found[0]},{reason(should) if skipped else ''}")
@@ -119,13 +126,13 @@ def compare(name: str, script: Path, tests: list[int], limit: int) -> tuple[Coun
     return seen, differ
 
 
-def bugs_are_found(script: Path, bugs: dict[str, list[int]], limit: int) -> bool:
+def bugs_are_found(scripts: Scripts, bugs: dict[str, list[int]], limit: int) -> bool:
     """Tests that both devices pass, and with a bug planted the fake disk does not."""
     good = True
     for bug, tests in bugs.items():
-        seen, _ = compare(BUGS_SHAPE, script, tests, limit)
+        seen, _ = compare(BUGS_SHAPE, scripts, tests, limit)
         with planted(bug):
-            _, differ = compare(BUGS_SHAPE, script, tests, limit)
+            _, differ = compare(BUGS_SHAPE, scripts, tests, limit)
         found = differ == tests and seen[PASS] == len(tests)
         say(f"fiozbd: planted: {bug}: {'found' if found else 'not found'} by tests {tests}: {differ}")
         good = good and found
@@ -140,16 +147,16 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=90, help="seconds for a test (default: 90)")
     parser.add_argument("--planted", nargs="*", help="bugs that have to be found (default: all known ones)")
     args = parser.parse_args()
-    script = laid_out(args.tests)
+    scripts = (laid_out(args.tests, "null"), laid_out(args.tests, "fake"))
     if args.planted is not None:
         bugs = {bug: args.only or BUGS[bug] for bug in args.planted or BUGS}
-        return 0 if bugs_are_found(script, bugs, args.limit) else 1
-    tests = args.only or numbers(script)
+        return 0 if bugs_are_found(scripts, bugs, args.limit) else 1
+    tests = args.only or numbers(scripts[0])
     complaints = Complaints()
     seen: Counter[str] = Counter()
     different = 0
     for name in args.shapes:
-        found, differ = compare(name, script, tests, args.limit)
+        found, differ = compare(name, scripts, tests, args.limit)
         seen += found
         different += len(differ)
     said = complaints.found()
