@@ -6,6 +6,7 @@ in sequential zones, all else in conventional ones.
 from __future__ import annotations
 
 from cases import case
+from helpers.planted import all_found
 from helpers.units import FULL
 from helpers.zonecuts import cut_life
 from helpers.zonelives import lives
@@ -20,3 +21,21 @@ def xfs_on_zones_lives_in_each_mode_and_its_data_is_squashed() -> None:
 def xfs_on_zones_has_what_was_synced_after_a_power_cut() -> None:
     for mode in ("auto", "explicit"):
         cut_life("xfs", 60 if FULL else 20, 400 if FULL else 50, 40, mode)
+
+
+def short_life() -> None:
+    lives("xfs", "auto")
+
+
+def kept_life() -> None:
+    lives("xfs", "keep")
+
+
+def cut_short_life() -> None:
+    cut_life("xfs", 20, 60, 41)
+
+
+@case(planted=True, complaints="XFS")
+def metadata_taken_for_data_a_wrong_append_and_an_early_flush_are_found_by_xfs() -> None:
+    """xfs has no checksums of data: the contents of its files tell of a wrong append."""
+    all_found(("buffers", short_life), ("zone_append", kept_life), ("late", cut_short_life))
