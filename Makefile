@@ -346,7 +346,7 @@ zbd-test: setup ## fio's own tests of zones on a fake disk and on null_blk: ZBD_
 zones-large: setup ## file systems on drives with zones as large as they are sold, some minutes each
 	$(DAVID) lab run --kind uml --memory 9G --timeout 7200 -- python3 tests/system/caserun.py 'zonedlarge.*'
 
-zones-xfs: setup ## xfs on zones, on the newest kernel, with xfsprogs of Debian's newest suite in a directory of their own; then bugs to be found
+zones-xfs: setup ## xfs on zones, also of 4 TB, on the newest kernel, with xfsprogs of Debian's newest suite in a directory of their own; then bugs to be found
 	tests/system/newerprograms.py
 	$(DAVID) lab run --kind uml --kernel newest --memory 4G --timeout 3600 -- python3 tests/system/caserun.py 'zonedxfs.*'
 	DAVID_PLANT=1 $(DAVID) lab run --kind uml --kernel newest --memory 4G --timeout 3600 -- \
