@@ -318,7 +318,7 @@ def test_a_drive_that_chooses_from_many_and_gains_little_has_long_short_seeks(
 
     window, off = worst()
     assert window >= 31 and off < 0.03
-    monkeypatch.setattr(fitdisk, "_by_short_seeks", lambda model, draft, job, best: (draft, best))
+    monkeypatch.setattr(fitdisk, "_by_short_seeks", lambda model, draft, jobs, best: (draft, best))
     window, off = worst()
     assert window < 16 and off > 0.06
 

@@ -134,28 +134,34 @@ def _wait_off(model: Model, draft: Draft, job: FioJob, choice: Choice) -> float:
     return abs(math.log(model.wait(draft, job, SHORT, *_options(*choice[1:])) / job.waits[SHORT]))
 
 
-def _by_short_seeks(model: Model, draft: Draft, job: FioJob, best: Choice) -> tuple[Draft, Choice]:
+def _by_short_seeks(model: Model, draft: Draft, jobs: list[FioJob], best: Choice) -> tuple[Draft, Choice]:
     """Where a small window is all that brings the rate down, and the shortest waits tell of a larger one.
 
     Then short seeks take longer than the base's, in proportion: a drive that chooses from many makes those.
     """
+    job = jobs[0]
     window = _windows(draft, job.depth)[0]
-    if best[1] == window:
+    if best[1] == window or not _has_short_waits(job):
         return draft, best
-    options = _options(window, 0, best[3])
 
     @cache
     def flat(share: int) -> Draft:
         return flatter(model, draft, share / 1000, job.said)
 
     @cache
-    def off(share: int) -> float:
-        return abs(math.log(model.rate(flat(share), job, *options) / job.rate))
+    def off(share: int, unseen: int) -> float:
+        options = _options(window, 0, unseen)
+        return max(abs(math.log(model.rate(flat(share), one, *options) / one.rate)) for one in jobs)
 
-    share = least(0, FLATTEST, off)
-    new, choice = flat(share), (off(share), window, 0, best[3])
+    def nearest(unseen: int) -> tuple[float, int, int]:
+        share = least(0, FLATTEST, lambda share: off(share, unseen))
+        return off(share, unseen), share, unseen
+
+    # What a small window leaves out says nothing of a large one.
+    wrong, share, unseen = min(map(nearest, range(MOST_UNSEEN + 1) if len(jobs) > 1 else [best[3]]))
+    new, choice = flat(share), (wrong, window, 0, unseen)
     nearer = _wait_off(model, new, job, choice) < _wait_off(model, draft, job, best) - TOLD
-    return (new, choice) if nearer and choice[0] < max(best[0], NEAR) else (draft, best)
+    return (new, choice) if nearer and wrong < max(best[0], NEAR) else (draft, best)
 
 
 def _by_short_waits(model: Model, draft: Draft, job: FioJob, best: Choice,
@@ -202,9 +208,9 @@ def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
                 best = min(best, best_share(window, unseen))
         left_out = [best[3]]  # a smaller window leaves out no more
     told = middle[0].said if middle else ""
+    draft, best = _by_short_seeks(model, draft, jobs, best)
+    off.cache_clear()  # of the draft before
     if _tell_short_waits(jobs):
-        draft, best = _by_short_seeks(model, draft, deep, best)
-        off.cache_clear()  # of the draft before
         best = _by_short_waits(model, draft, deep, best, partial(best_share, best[1]))
         told = f"{SHORT:g} % wait {deep.waits[SHORT] / 1000:.4g} ms at most at depth {deep.depth}"
     _, window, share, unseen = best
@@ -218,7 +224,11 @@ def fit_choice(model: Model, draft: Draft, jobs: list[FioJob]) -> Draft:
 
 def _tell_short_waits(jobs: list[FioJob]) -> bool:
     """Where no job of a middle depth tells more."""
-    return len(jobs) == 1 and jobs[0].depth >= SHORT_DEPTH and SHORT in jobs[0].waits
+    return len(jobs) == 1 and _has_short_waits(jobs[0])
+
+
+def _has_short_waits(job: FioJob) -> bool:
+    return job.depth >= SHORT_DEPTH and SHORT in job.waits
 
 
 def _waited(jobs: list[FioJob], percent: float) -> list[FioJob]:
