@@ -6,15 +6,18 @@ device its limits. Quick, as each kernel in the vm lab runs them.
 from __future__ import annotations
 
 import os
+import random
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from cases import case
+from davidlib.filesystems import made_alike
 from helpers import raw, udev, zoned
 from helpers.csums import btrfs_disk, clean, figures, some_files
-from helpers.filesystems import OF_DATA, TOOLS
+from helpers.filesystems import OF_DATA, TOOLS, UUID
 from helpers.guest import (
     Failed,
     complaint,
@@ -30,6 +33,7 @@ from helpers.guest import (
 from helpers.raw import BLOCK
 from helpers.rulefiles import make
 from helpers.units import GIB, KIB, MIB
+from helpers.zonecuts import squashed
 
 NAME = "kernel"
 BLOCKS = 64
@@ -200,3 +204,51 @@ def drives_with_zones_are_refused_by_name_where_the_kernel_cannot_have_them() ->
             left = list(zoned.NULLB.iterdir()) if zoned.NULLB.exists() else []
             if any(path.is_dir() for path in left):
                 raise Failed(f"{drive}: left behind: {left}")
+
+
+ZONED, ZONES, ZONE = "wd-ultrastar-dc-hc620-14tb", 80, 16 * MIB
+
+
+def zones_by_blkzone(disk: str) -> list[tuple[str, int]]:
+    """Of each zone what kind of zone it is, with the condition, and sectors that are written."""
+    lines = run("blkzone", "report", disk).splitlines()
+    found = [re.search(r"wptr (0x\w+) .*\[type: (\d)\((\w+)\)\]", line) for line in lines]
+    return [(f"{m[3]} {re.findall(r'zcond:.*?[(](.*?)[)]', line)[0]}", int(m[1], 16))
+            for line, m in zip(lines, found, strict=True) if m]
+
+
+@case(stock="6.12", seldom=True)
+def a_drive_with_zones_is_made_and_has_what_fio_and_btrfs_write() -> None:
+    with ram_disk(64 * MIB) as dev:
+        david("create", NAME, "--size", str(ZONES * ZONE), "--backing", dev, "--profile", ZONED, "--mode",
+              "speedup", "--profile-option", f"zone_size={ZONE >> 20}MiB",
+              "--profile-option", "logical_block=4096")
+        try:
+            disk = f"/dev/mapper/{NAME}"
+            if (kinds := [kind for kind, _ in zones_by_blkzone(disk)]) != ["CONVENTIONAL nw"] + \
+                    ["SEQ_WRITE_REQUIRED em"] * (ZONES - 1):
+                raise Failed(f"a new disk's zones are {kinds}")
+            run("fio", "--name=z", f"--filename={disk}", "--zonemode=zbd", "--rw=randwrite", "--bs=64k",
+                "--direct=1", "--ioengine=libaio", "--iodepth=4", f"--io_size={8 * MIB}", "--verify=crc32c",
+                "--max_open_zones=4", f"--offset={ZONE}", f"--size={8 * ZONE}")
+            if (written := sum(sectors for _, sectors in zones_by_blkzone(disk)[1:]) << 9) != 8 * MIB:
+                raise Failed(f"fio wrote {8 * MIB} bytes, and zones have {written}")
+            run("blkzone", "reset", disk)
+            if left := [zone for zone in zones_by_blkzone(disk)[1:] if zone != ("SEQ_WRITE_REQUIRED em", 0)]:
+                raise Failed(f"after a reset of all there is {left}")
+            run(*made_alike("btrfs", UUID, zoned=True), disk)
+            with mounted(disk, "btrfs") as top:
+                for number in range(8):
+                    Path(top, f"file{number}").write_bytes(random.Random(number).randbytes(200 * KIB))
+                os.sync()  # umount writes pages of files without a name: these are kept
+            if not device_stats(NAME)["zones"]["append"]:  # type: ignore[index]
+                raise Failed("btrfs appended nothing")
+            run(*TOOLS["btrfs"].check, *OF_DATA, disk)
+            with mounted(disk, "btrfs") as top:
+                sizes = [path.stat().st_size for path in sorted(Path(top).iterdir())]
+                if sizes != [200 * KIB] * 8:
+                    raise Failed(f"files have {sizes} bytes")
+            if not squashed(NAME):
+                raise Failed("nothing was squashed")
+        finally:
+            david("remove", NAME)
