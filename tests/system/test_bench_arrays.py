@@ -12,6 +12,7 @@ import pytest
 
 import benchrun
 from davidlib.bench import arraywords, doubts, precheck, runs, spec, target, testbed
+from davidlib.disk import plan
 from helpers import arrayruns
 from test_bench import DISK, LAB, WORK, parse
 
@@ -159,6 +160,23 @@ def test_what_an_array_takes_of_memory_is_said_before_it_starts() -> None:
     # Group descriptors and bitmaps of 10 TB: by david plan.
     small = parse(DISK + 'array = "6 members=12"\nbacking = "16M"\n' + WORK)
     assert "mkfs.ext4 alone stores" in precheck.memory(small, 2)[-1]
+
+
+@pytest.mark.parametrize(("words", "stored"), [
+    # So it was measured in a lab, with members of 4 TB.
+    ("0 members=4", 1.0), ("1 members=3", 2.998), ("5 members=5", 1.205)])
+def test_copies_and_parity_are_among_what_mkfs_stores(words: str, stored: float) -> None:
+    array = arraywords.parse(words)
+    assert array and array.surely_stored(0) * precheck.SURE <= stored <= array.stored() * 1.01
+    made = plan.needs("ext4", int(4e12 * array.data_members())).made
+    # By that the backing is just too small, or just large enough.
+    for room, told in ((stored * made * 0.99, True), (stored * made * 1.5, False)):
+        text = f'[disk]\nprofile = "seagate-exos-x20-20tb"\nsize = "4TB"\narray = "{words}"\n'
+        found = parse(text + f'backing = "{int(room) >> 20}M"\n' + WORK)
+        said = [line for line in precheck.memory(found, 1) if "alone stores about" in line]
+        assert bool(said) == told, (room, said)
+        if said:
+            assert f"on {array.word}, of " in said[0]
 
 
 def test_an_age_is_a_dimension_by_a_recipe_of_david_age(tmp_path, monkeypatch) -> None:

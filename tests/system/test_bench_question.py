@@ -249,14 +249,24 @@ LARGE = '[disk]\nprofile = "seagate-exos-x20-20tb"\nsize = "{}"\nbacking = "{}"\
         ('memory = "2G"\n', "100TB", "4G", ["btrfs", "ext4"], "", ""),
         ('memory = "256M"\n', "100TB", "4G", ["btrfs"], "", ""),  # a backing is sparse
         ('memory = "1G"\nwhere = "here"\n', "100TB", "2G", ["ext4"], "", ""),
+        # Each copy of a mirror is stored, and parity at least where the drives differ.
+        ("", "20TB", "700M", ["ext4"], 'array = "1 members=3"\n', "a.toml:4: backing: mkfs.ext4 alone stores "
+         "at least 713 MiB on RAID-1 of 3, of 20.0 TB .*, and the backing is 700 MiB"),
+        ("", "20TB", "720M", ["ext4"], 'array = "1 members=3"\n', ""),
+        ("", "20TB", "480M", ["ext4"], 'array = "1 members=3"\narray-state = "failed=1"\n', ""),
+        ("", "4TB", "200M", ["ext4"], 'array = "5 members=5"\n', ""),
+        ("", "4TB", "180M", ["ext4"], 'array = "5 members=5"\n', "a.toml:4: backing: mkfs.ext4 alone stores "
+         "at least 191 MiB on RAID-5 of 5"),
+        ("", "4TB", "180M", ["ext4"], 'array = "5 members=5"\narray-state = "failed=4"\n', ""),
         # What that takes nobody knows.
         ("", "20TB", "128M", ["ext4"], 'mkfs = ["-O", "^has_journal,bigalloc", "-C", "65536"]\n', ""),
     ],
 )
 def test_a_store_without_room_for_mkfs_is_refused_before_the_first_run(
         top: str, size: str, backing: str, systems: list[str], more: str, says: str) -> None:
-    made = "".join(f'[[filesystem]]\ntype = "{system}"\n{more}' for system in systems)
-    found = parse(top + LARGE.format(size, backing) + made + WORK)
+    of_disk, of_system = (more, "") if "array" in more else ("", more)
+    made = "".join(f'[[filesystem]]\ntype = "{system}"\n{of_system}' for system in systems)
+    found = parse(top + LARGE.format(size, backing) + of_disk + made + WORK)
     if says:
         with pytest.raises(spec.SpecError, match=says):
             precheck._stores(found)

@@ -52,6 +52,17 @@ class Array:
         return {"0": self.members, "1": 1, "4": self.members - 1, "5": self.members - 1,
                 "6": self.members - 2, "10": self.members / copies}[self.level]
 
+    def stored(self) -> float:
+        """How many times what is written is stored: each copy, and the parity of whole stripes."""
+        return self.members / self.data_members()
+
+    def surely_stored(self, out: int) -> float:
+        """The least of that with so many members out. The parity of blocks that are alike may be zeros, which
+        take no room."""
+        if self.level in md.WITH_PARITY:
+            return max(0.0, 1 - out / self.data_members())
+        return max(0.0, self.stored() - out)
+
     def bears(self) -> int:
         """How many members may fail, whichever they are."""
         if self.level == "10":

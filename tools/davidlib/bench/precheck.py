@@ -138,12 +138,20 @@ def _made(disk: Disk, system: FileSystem) -> float:
 
 
 def _surely_stored(disk: Disk, system: FileSystem) -> int:
-    """The least of that; 0 where nobody can tell. Members of an array share alike blocks. Words for mkfs,
-    the disk or its drive may make it less."""
-    told = system.mkfs or disk.options or disk.array or disk.classify == "data" or zonewords.is_zoned(disk)
+    """The least of that, of all members of an array together; 0 where nobody can tell. Words for mkfs, the
+    disk or its drive may make it less."""
+    told = system.mkfs or disk.options or disk.classify == "data" or zonewords.is_zoned(disk)
     if told or (disk.profile_options and not disk.size):
         return 0
-    return max(0, int(_made(disk, system) * SURE) - BUT)
+    out = len(disk.state.members) if disk.state else 0
+    times = disk.array.surely_stored(out) if disk.array else 1
+    return max(0, int(_made(disk, system) * SURE * times) - BUT)
+
+
+def _place(disk: Disk) -> str:
+    """A disk as large as it is, or an array."""
+    size = format_both(size_of(disk))
+    return f"{disk.array.word}, of {size}" if disk.array else f"a disk of {size}"
 
 
 def _stores(spec: Spec) -> None:
@@ -155,7 +163,7 @@ def _stores(spec: Spec) -> None:
             if least <= min(disk.backing, lab if spec.where != "here" else least):
                 continue
             alone = (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores at least "
-                     f"{format_size(least)} on a disk of {format_both(size_of(disk))}")
+                     f"{format_size(least)} on {_place(disk)}")
             if least > disk.backing:
                 raise spec.source.wrong("disk", disk.number, "backing",
                                         f"backing: {alone}, and the backing is {format_size(disk.backing)}: "
@@ -182,9 +190,10 @@ def _mkfs_stores(spec: Spec) -> Iterator[str]:
     """Of file systems that mkfs by itself makes larger than the store."""
     for disk in spec.disks:
         for system in spec.file_systems if disk.array else ():
-            if (made := _made(disk, system)) and (least := plan.backing(made)) > disk.backing:
-                yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores "
-                       f"{format_size(least)} of {format_both(size_of(disk))}, and backing is "
+            made = _made(disk, system) * (disk.array.stored() if disk.array else 1)
+            if made and (least := plan.backing(made)) > disk.backing:
+                yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores about "
+                       f"{format_size(least)} on {_place(disk)}, copies and parity included, and backing is "
                        f"{format_size(disk.backing)}: write a larger one, and a larger memory")
 
 
