@@ -53,8 +53,10 @@ class Array:
                 "6": self.members - 2, "10": self.members / copies}[self.level]
 
     def stored(self) -> float:
-        """How many times what is written is stored: each copy, and the parity of whole stripes."""
-        return self.members / self.data_members()
+        """How many times what is written is stored at most: each copy, and the parity of blocks that have
+        their stripes for themselves."""
+        copies = self.members / self.data_members()
+        return 1 + self.members - self.data_members() if self.level in md.WITH_PARITY else copies
 
     def surely_stored(self, out: int) -> float:
         """The least of that with so many members out. The parity of blocks that are alike may be zeros, which

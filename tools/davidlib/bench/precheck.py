@@ -192,7 +192,7 @@ def _mkfs_stores(spec: Spec) -> Iterator[str]:
         for system in spec.file_systems if disk.array else ():
             made = _made(disk, system) * (disk.array.stored() if disk.array else 1)
             if made and (least := plan.backing(made)) > disk.backing:
-                yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores about "
+                yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores up to "
                        f"{format_size(least)} on {_place(disk)}, copies and parity included, and backing is "
                        f"{format_size(disk.backing)}: write a larger one, and a larger memory")
 
