@@ -52,6 +52,30 @@ def test_a_package_is_found_in_what_apt_says_of_it() -> None:
     assert archive.version_in("") is None
 
 
+def test_where_apt_has_no_lists_they_are_read_into_ours(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an image that was tidied up, where who runs a lab may not write to apt's own."""
+    calls = []
+
+    def said(*command: str, **_: object) -> subprocess.CompletedProcess[str]:
+        calls.append(command)
+        ours = f"Dir::State::Lists={tmp_path}/machine" in command
+        out = "E: List directory /var/lib/apt/lists/partial is missing."
+        if ours and "download" in command and any("update" in call for call in calls):
+            out = "'http://deb.debian.org/debian/pool/main/b/base-files/base-files_12_amd64.deb' 12"
+        return subprocess.CompletedProcess(command, 0, out, None)
+
+    monkeypatch.setattr(archive, "APT", tmp_path)
+    monkeypatch.setattr(archive, "run", said)
+    assert archive.mirror() == "http://deb.debian.org/debian"
+    assert (tmp_path / "machine/partial").is_dir() and len(calls) == 3
+    # Not what the machine itself has.
+    assert all(f"Dir::State::Lists={tmp_path}/machine" in call for call in calls if "update" in call)
+    monkeypatch.setattr(archive, "run", lambda *words: subprocess.CompletedProcess(words, 1, "E: no", None))
+    with pytest.raises(util.UserError, match="apt-get said:\nE: no"):
+        archive.mirror()
+
+
 def test_a_module_is_kept_for_other_trees_with_the_same_sources_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

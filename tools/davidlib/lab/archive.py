@@ -14,6 +14,7 @@ from ..util import CACHE, DAVID, UserError, locked, say
 
 APT = CACHE / "apt"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+IN_ARCHIVE = re.compile(r"'(\S+)/pool/main/b/base-files/")
 # Where kernels are looked for. Suites without a hyphen are releases that a root can be made of.
 SUITES = ("bookworm", "trixie", "trixie-backports", "sid")
 
@@ -24,14 +25,21 @@ def run(*command: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 
 def mirror() -> str:
-    """The archive that this machine has its own packages from."""
-    for _ in range(2):
-        said = run("apt-get", "download", "--print-uris", "base-files").stdout
-        found = re.search(r"'(\S+)/pool/main/b/base-files/", said)
-        if found:
-            return found[1]
-        said = run("apt-get", "-q=2", "update").stdout
-    raise UserError(f"apt does not say where this machine has Debian's packages from. apt-get said:\n{said}")
+    """The archive that this machine has its own packages from. Where its lists are not there, as in an image
+    that was tidied up, they are read into lists of ours: who runs labs need not be root.
+    """
+    said = run("apt-get", "download", "--print-uris", "base-files").stdout
+    if not (found := IN_ARCHIVE.search(said)):
+        words = ["-o", f"Dir::State::Lists={APT / 'machine'}", "-o", f"Dir::Cache={APT / 'cache'}"]
+        for name in ("machine/partial", "cache/archives/partial"):
+            (APT / name).mkdir(parents=True, exist_ok=True)
+        updated = run("apt-get", *words, "-q=2", "update").stdout
+        found = IN_ARCHIVE.search(run("apt-get", *words, "download", "--print-uris", "base-files").stdout)
+        said = updated or said
+    if not found:
+        raise UserError("apt does not say where this machine has Debian's packages from. "
+                        f"apt-get said:\n{said}")
+    return found[1]
 
 
 def source(suite: str, uri: str) -> str:
