@@ -84,6 +84,9 @@ packages-test: ## the packages installed, booted twice, upgraded, purged in clea
 packages-lab-test: ## tarball, `make deb`, `apt install`, `david bench` in bare Debian 12 and 13, without git; root; half an hour
 	tests/system/packages/lab $(if $(SUITE),--suite $(SUITE))
 
+image-test: ## examples/Containerfile, line by line in a bare root, then examples/workflow.yml there; after `make deb`; root; 15 minutes
+	tests/system/packages/image
+
 bare-test: ## README's two commands in bare roots of Debian 12 and 13, nothing cached; root; hours
 	tests/system/bare $(if $(SUITE),--suite $(SUITE))
 
@@ -447,7 +450,7 @@ clean: ## remove what was built here; kernels in ~/.cache/dm-david stay
 		-o -name '.*.cmd' -o -name modules.order \) -delete
 	rm -f Module.symvers modules.order .*.cmd .module-common.o dm-david/compat/found.h
 
-.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb rpm dist packages-test packages-lab-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
+.PHONY: stock land results all help module sim programs install install-tools install-module uninstall deb rpm dist packages-test packages-lab-test image-test demo check bench validate worth left-out goals physics figure4 write-cliff overwrites written-ssds lateness cpu-share hunt programs-hunt real-programs bench-cpus bench-content bench-files setup
 .PHONY: modules modules-6.1 modules-6.12 modules-newest modules-uml sparse lint unit fuzz kunit system commands traces labs
 .PHONY: pool-cuts zone-cuts zones-xfs zones-planted zones-large zbd-test attack attack-planted features-planted ways files mq-orders calibrate-test trace-cost trace-test sweep-test repeat-test drawings powercut check-debug trials layers trials-references races faults guest clean
 .NOTPARALLEL:

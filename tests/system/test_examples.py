@@ -18,6 +18,7 @@ import pytest
 from davidlib import build
 from davidlib.bench import spec
 from davidlib.bench.runs import expand
+from helpers.scripts import loaded
 
 TREE = Path(__file__).resolve().parents[2]
 EXAMPLES = TREE / "examples"
@@ -75,6 +76,22 @@ def test_the_script_of_the_shell_has_the_fastest_large_disks_first(tmp_path: Pat
         job = ["--profile", name, "--job", "random read count=100000 seed=7", "--json"]
         said = json.loads(run(build.ensure("david-sim"), "bench", *job, where=tmp_path).stdout)
         assert rate == pytest.approx(said["jobs"][0]["all"]["per_s"], rel=0.01), (name, rate)
+
+
+def test_the_image_and_what_ci_runs_in_it_are_of_this_tree(tmp_path: Path) -> None:
+    """What `make image-test` does line by line, which takes a root and minutes."""
+    image = loaded(TREE / "tests/system/packages/image")
+    (word, base), *rest = image.instructions((EXAMPLES / "Containerfile").read_text())
+    assert word == "FROM" and base in image.SUITES
+    assert {word for word, _ in rest} == {"COPY", "RUN", "ENV", "USER", "WORKDIR"}
+    control = (TREE / "tools/packaging/debian/control").read_text()
+    copied = dict(rest)["COPY"].split()[:-1]
+    packages = set(re.findall(r"^Package: (\S+)", control, re.MULTILINE))
+    assert {pattern.partition("_")[0] for pattern in copied} <= packages
+    steps = re.findall(r"^ +- run: (.*)$", (EXAMPLES / "workflow.yml").read_text(), re.MULTILINE)
+    assert steps == ["david bench latency.toml"] and (EXAMPLES / "latency.toml").exists()
+    assert "path: latency.result\n" in (EXAMPLES / "workflow.yml").read_text()
+    assert image.instructions("A b\\\n  c\n# d\n\nE f=g\n") == [("A", "bc"), ("E", "f=g")]
 
 
 def test_guide_names_each_example() -> None:
