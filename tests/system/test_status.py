@@ -279,7 +279,7 @@ def test_a_report_of_a_run_that_is_not_valid_ends_with_2(tmp_path: Path,
                                                          capsys: pytest.CaptureFixture[str]) -> None:
     results, found = sweep(tmp_path)
     args = argparse.Namespace(result=str(tmp_path), rest=None, metric=None, output=None, files=None, new=None,
-                              tolerance=0.0)
+                              tolerance=0.0, width=None)
     assert report.report(args) == 0
     said = capsys.readouterr().out
     assert "of kernel 6.12.117" in said and "so there is no interval" not in said

@@ -122,7 +122,7 @@ def test_the_page_the_report_and_the_tables_say_what_the_grades_are(
     for row in json.loads((tmp_path / "results.json").read_text()):
         assert json.loads(row["worth"]) == worth.of_profile(row["profile"]).as_dict()
     asked = argparse.Namespace(result=str(tmp_path), new=None, rest=None, tolerance=0, metric=None,
-                               output=None, files=None)
+                               output=None, files=None, width=None)
     cli.report(asked)
     printed, text = capsys.readouterr().out, (tmp_path / "report.html").read_text()
     said = [line for line in trust.sentences(results.load(), "operations") if "kind 'writes'" in line]
