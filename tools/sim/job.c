@@ -751,21 +751,43 @@ static void account(struct run *run, const struct slot *slot)
 		end_counting(run);
 }
 
+static void zone_request_ended(struct run *run, const struct slot *slot)
+{
+	const char *refused = zonejob_ended(&run->parts[slot->part].zones, slot->stream,
+					    &slot->request);
+
+	if (refused)
+		run->refused = refused;
+}
+
+static bool is_of_zones(const struct run *run, const struct slot *slot)
+{
+	return run->parts[slot->part].job->zones && slot->request.op != DISK_FLUSH;
+}
+
+/* Of requests under way those that will have failed; the host does not know yet. */
+static void end_failed(struct run *run)
+{
+	const struct slot *slot;
+
+	for (slot = run->slots; slot < run->slots + run->nr_slots; slot++)
+		if (slot->state == SLOT_SENT && slot->request.fault != FAULT_NONE &&
+		    is_of_zones(run, slot))
+			zone_request_ended(run, slot);
+}
+
 static void complete(struct run *run, struct disk_request *request)
 {
 	struct slot *slot = slot_of(request);
 	struct part *part = &run->parts[slot->part];
-	const char *refused;
 	u32 i;
 
 	account(run, slot);
 	slot->ready = request->completion + part->job->pace;
 	slot->state = SLOT_READY;
-	if (!part->job->zones || request->op == DISK_FLUSH)
+	if (!is_of_zones(run, slot))
 		return;
-	refused = zonejob_ended(&part->zones, slot->stream, request);
-	if (refused)
-		run->refused = refused;
+	zone_request_ended(run, slot);
 	for (i = 0; i < run->nr_slots; i++)
 		if (run->slots[i].state == SLOT_BLOCKED && run->slots[i].part == slot->part) {
 			run->slots[i].ready = request->completion;
@@ -857,7 +879,7 @@ static int begin_parts(struct run *run, u64 ready)
 		const struct job_part *p = &run->job->parts[i];
 		struct part *part = &run->parts[i];
 
-		free(part->zones.streams);
+		zonejob_free(&part->zones);
 		*part = (struct part){ .job = p, .at = part->at };
 		if (zonejob_begin(&part->zones, p, run->zones))
 			return -ENOMEM;
@@ -932,6 +954,7 @@ static void loop(struct run *run)
 		advance(run);
 		send_ready(run);
 	}
+	end_failed(run);
 	run->result->warmed = run->warm;
 	if (!run->job->drain || run->refused)
 		return;
@@ -946,7 +969,7 @@ static void free_slots(struct run *run)
 
 	for (i = 0; i < JOB_PARTS; i++) {
 		free(run->parts[i].at);
-		free(run->parts[i].zones.streams);
+		zonejob_free(&run->parts[i].zones);
 	}
 	free(run->slots);
 }

@@ -75,7 +75,8 @@ int zonejob_begin(struct zone_part *part, const struct job_part *job, const stru
 	if (!job->zones)
 		return 0;
 	part->streams = calloc(job->streams, sizeof(*part->streams));
-	if (!part->streams)
+	part->ended = calloc(job->zones, sizeof(*part->ended));
+	if (!part->streams || !part->ended)
 		return -ENOMEM;
 	for (i = 0; i < job->streams; i++) {
 		struct zone_stream *stream = &part->streams[i];
@@ -84,6 +85,12 @@ int zonejob_begin(struct zone_part *part, const struct job_part *job, const stru
 		stream->at = job->writes ? written_of(zones, stream->zone) : 0;
 	}
 	return 0;
+}
+
+void zonejob_free(struct zone_part *part)
+{
+	free(part->streams);
+	free(part->ended);
 }
 
 static u64 start_of(const struct job_part *job, u32 zone)
@@ -222,27 +229,27 @@ static bool has_place(const struct disk_request *request)
 	return request->op != DISK_READ && !(request->flags & DISK_APPEND);
 }
 
-/* Is a sector, 1 + which is @a, in the zone of that of @b? */
-static bool same_zone(const struct job_part *job, u64 a, u64 b)
-{
-	return a && b && (a - 1) / job->zone_size == (b - 1) / job->zone_size;
-}
-
 const char *zonejob_ended(struct zone_part *part, u32 number, const struct disk_request *request)
 {
 	static const char lost_place[] =
 		"a write failed: the drive would refuse those behind it in the zone (try append)";
+	const struct job_part *job = part->job;
 	struct zone_stream *stream = &part->streams[number];
+	struct zone_ended *zone;
+	u32 at;
 
 	stream->under_way--;
 	if (!disk_op_has_data(request->op))
 		stream->waits = false;
-	if (!has_place(request) || part->job->zone_op)
+	if (!has_place(request) || job->zone_op)
 		return NULL;
+	zone = &part->ended[request->sector / job->zone_size - job->first_zone];
+	at = request->sector % job->zone_size;
 	if (request->fault != FAULT_NONE)
-		stream->failed = stream->failed ?: request->sector + 1;
+		zone->failed = zone->failed ? min(zone->failed, at + 1) : at + 1;
 	else if (request->op == DISK_WRITE)
-		stream->served = request->sector + request->sectors;
-	return stream->served > stream->failed &&
-	       same_zone(part->job, stream->served, stream->failed) ? lost_place : NULL;
+		zone->served = max(zone->served, at + request->sectors);
+	else
+		*zone = (struct zone_ended){ };
+	return zone->failed && zone->served > zone->failed ? lost_place : NULL;
 }

@@ -19,15 +19,20 @@ struct zone_stream {
 	u32 zone;		/* of the drive */
 	u32 at;			/* sectors of it that have been asked for */
 	u32 under_way;		/* requests */
-	u64 failed;		/* 1 + the first sector of a write or reset that failed; 0: none */
-	u64 served;		/* 1 + the last sector of the last write that did not */
 	bool waits;		/* for a command about its zone */
 };
 
-/* A part's streams; NULL and 0 if it has nothing to do with zones. */
+/* What has ended in a zone since it was reset, in sectors from its start on. */
+struct zone_ended {
+	u32 failed;		/* 1 + the first one of a write or reset that failed; 0: none */
+	u32 served;		/* 1 + the last one of the writes that did not */
+};
+
+/* A part's streams and zones; NULL and 0 if it has nothing to do with zones. */
 struct zone_part {
 	const struct job_part *job;
 	struct zone_stream *streams;
+	struct zone_ended *ended;
 	u32 next;		/* the zone that the next command is about */
 	bool appends;
 };
@@ -38,8 +43,9 @@ int zonejob_zones(struct zones *zones, const struct profile *profile, const stru
 /* They, and @flash, if that is not NULL, are filled as the parts of @job say. */
 void zonejob_fill(struct zones *zones, const struct job *job, struct ftl *flash);
 
-/* Returns 0 or -ENOMEM. The caller frees part->streams. */
+/* Returns 0 or -ENOMEM. */
 int zonejob_begin(struct zone_part *part, const struct job_part *job, const struct zones *zones);
+void zonejob_free(struct zone_part *part);
 
 /*
  * The next request of @stream: its op, sector, sectors, and flags beside those that it has. @rnd is
@@ -54,7 +60,7 @@ void zonejob_untimed(const struct zones *zones, struct ftl *flash,
 		     const struct disk_request *request);
 
 /*
- * @request of @stream has ended. Returns why the drive would not have served all: a write that
+ * @request of @stream has ended, or will have failed. Returns why the drive would not have served all: a write that
  * fails leaves its zone's pointer where it was, and what is behind it is refused. Else NULL.
  */
 const char *zonejob_ended(struct zone_part *part, u32 stream, const struct disk_request *request);
