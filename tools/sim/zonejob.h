@@ -60,8 +60,9 @@ void zonejob_untimed(const struct zones *zones, struct ftl *flash,
 		     const struct disk_request *request);
 
 /*
- * @request of @stream has ended, or will have failed. Returns why the drive would not have served all: a write that
- * fails leaves its zone's pointer where it was, and what is behind it is refused. Else NULL.
+ * @request of @stream has ended, or will have failed. Returns why the drive would not have served
+ * all: a write that fails leaves its zone's pointer where it was, and what is behind it is refused.
+ * Else NULL.
  */
 const char *zonejob_ended(struct zone_part *part, u32 stream, const struct disk_request *request);
 
