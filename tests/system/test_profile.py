@@ -215,6 +215,20 @@ def test_a_write_that_misses_has_the_arm_no_sooner_than_a_read(
         for at in range(2) if writes[at] != taken[at])
 
 
+@pytest.mark.parametrize(("value", "error"), [
+    ("l.5", "10: 'l.5' is not a time in ms"),
+    ("1.5x", "10: '1.5x' is not a time in ms"),
+    ("-1.5", "overhead_write_miss_after_read"),
+    ("nan", "overhead_write_miss_after_read"),
+])
+def test_what_is_no_time_is_refused_of_a_write_that_misses(value: str, error: str, tmp_path: Path) -> None:
+    source = tmp_path / "some.params"
+    lines = f"ov_write_miss_after_read = {value}\nov_read_miss_after_read = 2\n[zones]"
+    source.write_text(PARAMS.replace("[zones]", lines))
+    run = profile("show", str(source))
+    assert run.returncode == 1 and error in run.stderr and "counts" not in run.stderr, run.stderr
+
+
 @pytest.mark.parametrize(("change", "error"), [
     (("rpm = 7200", "rpm = 72O0"), "rpm has the unit 'O0'; it takes rpm (line 4 as a profile)"),
     (("fast_write_level = 0", "fast_write_level = 7"), "9: fast_write_level is '7', not 0, 1 or 2"),

@@ -227,13 +227,20 @@ static int fail(struct import *import, const char *format, ...)
 }
 
 /* Rounds to nanoseconds: some values have more decimals. */
-static int put_ms(struct import *import, const char *value)
+static int take_ms(struct import *import, const char *value, double *ms)
 {
 	char *end;
-	double ms = strtod(value, &end);
 
-	if (end == value || *end)
-		return fail(import, "'%.30s' is not a time in ms", value);
+	*ms = strtod(value, &end);
+	return end == value || *end ? fail(import, "'%.30s' is not a time in ms", value) : 0;
+}
+
+static int put_ms(struct import *import, const char *value)
+{
+	double ms;
+
+	if (take_ms(import, value, &ms))
+		return -EINVAL;
 	fprintf(import->out, " %.6f ms\n", ms);
 	return 0;
 }
@@ -336,7 +343,7 @@ static double read_decoded(const struct import *import, u32 after)
 static int put_write_misses(struct import *import)
 {
 	const struct write_miss *miss;
-	double least;
+	double ms, least;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(write_misses); i++) {
@@ -345,16 +352,16 @@ static int put_write_misses(struct import *import)
 		if (!miss->line)
 			continue;
 		import->line = miss->line;
-		fprintf(import->out, "%s =", i ? "overhead_write_miss_after_write" :
-						  "overhead_write_miss_after_read");
-		if (strtod(miss->value, NULL) >= least) {
-			if (put_ms(import, miss->value))
-				return -EINVAL;
-			continue;
+		if (take_ms(import, miss->value, &ms))
+			return -EINVAL;
+		/* One below zero is refused as a profile's is. */
+		if (ms >= 0 && ms < least) {
+			fprintf(stderr, "%s:%u: %s is %s: %g counts, as of a read that misses\n",
+				import->source, miss->line, write_misses[i], miss->value, least);
+			ms = least;
 		}
-		fprintf(stderr, "%s:%u: %s is %s: %g counts, as of a read that misses\n",
-			import->source, miss->line, write_misses[i], miss->value, least);
-		fprintf(import->out, " %.6f ms\n", least);
+		fprintf(import->out, "overhead_write_miss_after_%s = %.6f ms\n",
+			i ? "write" : "read", ms);
 	}
 	return 0;
 }
