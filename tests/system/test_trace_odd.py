@@ -41,7 +41,7 @@ def traced(tmp_path: Path, *command: str | Path, **popen: object) -> tuple[sqlit
 
 
 NAMES = ["append", "same", "socket", "own", "deep", "handle", "root", "mounts", "pivot", "resolve"]
-CASES = [*NAMES, "newmounts", "uring", "refused", "watched", "whiteout", "removed", "ways"]
+CASES = [*NAMES, "newmounts", "uring", "refused", "watched", "whiteout", "removed", "ways", "far"]
 
 
 @pytest.mark.parametrize("case", CASES)

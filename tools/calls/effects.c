@@ -200,7 +200,7 @@ bool effect_own_path(struct world *w, const struct about *a, char letter, char *
 {
 	const char *proc = behind_own_proc(a, path), *rest;
 	const struct node *node = NULL;
-	char whole[PATH_MAX];
+	char whole[NAMES_PATH_MAX];
 	struct ofd *ofd;
 	u32 fd, length;
 
@@ -229,7 +229,7 @@ bool effect_own_path(struct world *w, const struct about *a, char letter, char *
 bool effect_own_node(struct world *w, const struct about *a, char letter, const struct node *node,
 		     char *path, size_t room, struct view *view)
 {
-	char whole[PATH_MAX];
+	char whole[NAMES_PATH_MAX];
 
 	if (!view->linked || names_path(node, whole, sizeof(whole)) >= sizeof(whole) ||
 	    !effect_own_path(w, a, letter, whole, min(sizeof(whole), room), view))
@@ -242,7 +242,7 @@ static struct node *effect_find(struct world *w, struct about *a, char letter, c
 				u32 length, u32 *mount)
 {
 	struct view view = effect_view(a, letter);
-	char terminated[PATH_MAX];
+	char terminated[NAMES_PATH_MAX];
 	struct node *node, *start;
 	unsigned int links = 0;
 
@@ -281,7 +281,7 @@ static void holds_name(struct about *a, char letter, const char *path)
 static void name_of_handle(struct world *w, struct about *a)
 {
 	const struct tracefile_attr *attr = effect_attr(a, TRACEFILE_ATTR);
-	static char path[PATH_MAX]; /* until the next such call */
+	static char path[NAMES_PATH_MAX]; /* until the next such call */
 	struct node *node = w->names.last;
 	struct file *file;
 

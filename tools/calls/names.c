@@ -238,8 +238,8 @@ u32 names_path(const struct node *node, char *path, u32 room)
 	/* Not up to the root: a directory on the way, or the name itself, has been removed. */
 	if (*step->name)
 		length += strlen(step->name) + strlen(DELETED);
-	at = min(max(length, 1u), room - 1);
-	length = at;
+	length = max(length, 1u);
+	at = min(length, room - 1);
 	path[at] = 0;
 	if (*step->name)
 		at = put_before(path, at, DELETED);

@@ -73,8 +73,9 @@ void names_exchange(struct names *names, struct node *one, struct node *other);
 void names_remove(struct names *names, struct node *node);
 
 /*
- * The whole path, in @room bytes; a removed name's ends in " (deleted)". Returns its length. A path
- * of the kernel has 4,096 at most; names that chdir led to may be longer together.
+ * The whole path, in @room bytes; a removed name's ends in " (deleted)". Returns its length: of one
+ * as long as @room, or longer, the beginning is missing. A path of the kernel has 4,096 at most;
+ * names that chdir led to may be longer together.
  */
 #define NAMES_PATH_MAX 65536u
 u32 names_path(const struct node *node, char *path, u32 room);

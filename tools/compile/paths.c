@@ -94,7 +94,7 @@ void path_find(struct compiler *c, struct named *named, char letter)
 {
 	struct about *a = &c->making.about;
 	struct walk walk = { &c->world.names, &c->uses, named, effect_view(a, letter), 0 };
-	char path[PATH_MAX], *text = c->said[letter == 'P'];
+	char path[NAMES_PATH_MAX], *text = c->said[letter == 'P'];
 	bool own = false;
 	struct node *start;
 	const char *blob;
@@ -135,7 +135,7 @@ void path_find(struct compiler *c, struct named *named, char letter)
 	 */
 	own |= used + strlen(path) >= PATH_MAX - 1 && (s64)a->record->result != -ENAMETOOLONG;
 	own |= *path != '/' && names_is_gone(start);
-	if (named->aside || own)
+	if (named->aside || own || used >= NAMES_PATH_MAX)
 		used = names_path(named->node, text, NAMES_PATH_MAX);
 	else
 		used += snprintf(text + used, NAMES_PATH_MAX - used, "%s%s",
@@ -158,6 +158,8 @@ const char *path_behind_root(const struct node *root, const char *path)
 	char name[NAMES_PATH_MAX];
 	u32 length = root->parent ? names_path(root, name, sizeof(name)) : 0;
 
+	if (length >= sizeof(name))
+		return NULL;
 	if (strncmp(path, name, length) || (path[length] && path[length] != '/'))
 		return NULL;
 	return path + length;

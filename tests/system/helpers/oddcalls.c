@@ -8,6 +8,7 @@
  *   socket	names that bind makes
  *   own	names by which a process means its own descriptors and directory
  *   deep	a path of more than 4,096 bytes, and names of nearly as many
+ *   far	a descriptor of a file whose path has more than 4,096 bytes
  *   handle	a file that is opened by its handle; ends with 77 if that is not allowed
  *   uring	vectors that io_uring reads and writes; 77 if there is none
  *   root	names of a process that has another root (chroot); 77 if that is not allowed
@@ -551,6 +552,19 @@ static void ways(void)
 	make("../w/six", 0, 13);
 }
 
+static void far(void)
+{
+	char part[LONG + 1], path[64];
+	int i;
+
+	memset(part, 'd', LONG);
+	part[LONG] = 0;
+	for (i = 0; i < DEEP; i++)
+		need(!mkdir(part, 0755) && !chdir(part), "far");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", make("bottom", 0, 4));
+	write_to(path, O_APPEND, 1);
+}
+
 static void wait_for_end(void)
 {
 	need(read(STDIN_FILENO, zeros, 1) == 0, "end");
@@ -567,7 +581,7 @@ int main(int argc, char **argv)
 		      { "pivot", pivot },   { "resolve", resolve }, { "refused", refused },
 		      { "wait", wait_for_end }, { "newmounts", newmounts },
 		      { "watched", watched }, { "whiteout", whiteout },
-		      { "removed", removed }, { "ways", ways } };
+		      { "removed", removed }, { "ways", ways }, { "far", far } };
 	unsigned int i;
 
 	for (i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
