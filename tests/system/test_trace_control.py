@@ -156,6 +156,31 @@ def test_a_trace_may_begin_switched_off(tracee: Path, tmp_path: Path) -> None:
     assert "no tracer writes" in trace("on", dtr, status=1)
 
 
+THREADED = """\
+#include <pthread.h>
+static void *run(void *of) { return of; }
+int main(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, 0, run, 0) || pthread_join(thread, 0);
+}
+"""
+
+
+@pytest.mark.parametrize("bits", ["-m64", "-m32"])
+def test_a_thread_made_while_switched_off_is_known_as_one(bits: str, tmp_path: Path) -> None:
+    source, program, dtr = tmp_path / "threaded.c", tmp_path / "threaded", tmp_path / "t.dtr"
+    source.write_text(THREADED)
+    if subprocess.run(["cc", bits, "-pthread", "-o", program, source]).returncode:
+        pytest.skip("no programs of that kind here")
+    subprocess.run([DAVID, "trace", "record", "-o", dtr, "--share-disk", "--off", "--", program], check=True)
+    words = [TREE / "build/david-trace", "dump", dtr]
+    dumped = subprocess.run(words, capture_output=True, text=True, check=True)
+    flags = re.findall(r" fork \d+ \((0x[0-9a-f]+)", dumped.stdout)
+    assert flags and int(flags[-1], 16) & 0x10000 == 0x10000 and int(flags[-1], 16) < 1 << 32  # CLONE_THREAD
+
+
 def pieces(dtr: Path) -> list[Path]:
     return [path for path in dtr.parent.iterdir() if path.name.startswith(dtr.name)]
 

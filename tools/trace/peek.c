@@ -45,6 +45,10 @@ bool peek_call(pid_t tid, struct peek_call *call)
 		.foreign = regs.cs == CS_32,
 		.args = { regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9 },
 	};
+	if (call->foreign) /* i386's are in others */
+		memcpy(call->args,
+		       (u64[]){ regs.rbx, regs.rcx, regs.rdx, regs.rsi, regs.rdi, regs.rbp },
+		       sizeof(call->args));
 	return true;
 }
 
