@@ -90,6 +90,7 @@ void _start(void)
 
 	call(4, fd, (long)"hello", 5);
 	call(17, 1, 2, 3);
+	call(70, 0xffff, 0xffff, 0);
 	call(6, fd, 0, 0);
 	call(1, 0, 0, 0);
 }
@@ -111,11 +112,13 @@ def test_calls_of_a_32_bit_program_are_those_that_they_are_like(tmp_path: Path) 
     assert counted == {"foreign.break": "1"}
     rows = database.execute("SELECT name, result, ofd > 0 FROM call WHERE name != 'execve'").fetchall()
     assert rows == [
-        *(("open", 3, 1), ("write", 5, 1), ("break", -38, None), ("close", 0, 1), ("exit", None, None)),
+        *(("open", 3, 1), ("write", 5, 1), ("break", -38, None), ("setreuid", 0, None), ("close", 0, 1)),
+        ("exit", None, None),
     ]
+    assert database.execute("SELECT DISTINCT uid FROM process").fetchall() == [(os.getuid(),)]
     done_by = "SELECT s.name FROM event JOIN syscall s USING (nr) WHERE does IS NOT NULL"
     done = [name for (name,) in database.execute(done_by)]
-    assert done == ["execve", "open", "write", "close", "exit"]
+    assert done == ["execve", "open", "write", "setreuid", "close", "exit"]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ enum i386 {
 	I386_LSEEK = 19,
 	I386_UMOUNT = 22,
 	I386_FCNTL = 55,
+	I386_SETREUID = 70,
 	I386_READDIR = 89,
 	I386_MMAP = 90,
 	I386_TRUNCATE = 92,
@@ -19,6 +20,7 @@ enum i386 {
 	I386_FCHOWN = 95,
 	I386_SOCKETCALL = 102,
 	I386_LLSEEK = 140,
+	I386_SETRESUID = 164,
 	I386_PREAD = 180,
 	I386_PWRITE = 181,
 	I386_CHOWN = 182,
@@ -124,6 +126,10 @@ static bool put_arguments(struct task *task, u32 nr)
 		break;
 	case I386_MMAP2:
 		args[5] <<= 12;
+		break;
+	case I386_SETREUID:
+	case I386_SETRESUID:
+		owners(args, 0);
 		break;
 	case I386_CHOWN:
 	case I386_LCHOWN:
