@@ -121,6 +121,32 @@ def test_calls_of_a_32_bit_program_are_those_that_they_are_like(tmp_path: Path) 
     assert done == ["execve", "open", "write", "setreuid", "close", "exit"]
 
 
+ENDLESS = """\
+#include <sys/socket.h>
+int main(void)
+{
+	struct { struct cmsghdr head; long more[2]; } control = { { -1, SOL_SOCKET, SCM_RIGHTS } };
+	struct iovec part = { &control, 1 };
+	struct msghdr said = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+			       .msg_controllen = sizeof(control) };
+	int pair[2];
+
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || sendmsg(pair[0], &said, 0) != -1;
+}
+"""
+
+
+@pytest.mark.parametrize("bits", ["-m64", "-m32"])
+def test_a_header_of_a_message_that_is_too_long_ends_it(bits: str, tmp_path: Path) -> None:
+    """The kernel refuses it. Its length with what it is rounded up to is 0."""
+    source, program, out = tmp_path / "endless.c", tmp_path / "endless", tmp_path / "t.dtr"
+    source.write_text(ENDLESS)
+    if subprocess.run(["cc", bits, "-o", program, source], check=False).returncode:
+        pytest.skip("no programs of that kind here")
+    words = [TREE / "build/david-trace", "record", "--out", out, "--share-disk", "--", program]
+    assert subprocess.run(words, timeout=60, check=False).returncode == 0
+
+
 @pytest.fixture(scope="module")
 def descriptors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("descriptors") / "descriptors"

@@ -96,7 +96,9 @@ static void add_control(struct numbers *n, const u8 *control, size_t length, boo
 		size = head_at(&head, control + at, narrow);
 		if (head.cmsg_len < size)
 			return;
-		end = min_t(size_t, at + head.cmsg_len, length);
+		/* What a program says of it nobody has looked at yet. */
+		head.cmsg_len = min_t(size_t, head.cmsg_len, length - at);
+		end = at + head.cmsg_len;
 		if (head.cmsg_level != SOL_SOCKET ||
 		    (head.cmsg_type != SCM_RIGHTS && head.cmsg_type != PIDFD))
 			continue;
