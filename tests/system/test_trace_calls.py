@@ -127,8 +127,7 @@ int main(void)
 {
 	struct { struct cmsghdr head; long more[2]; } control = { { -1, SOL_SOCKET, SCM_RIGHTS } };
 	struct iovec part = { &control, 1 };
-	struct msghdr said = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-			       .msg_controllen = sizeof(control) };
+	struct msghdr said = { 0, 0, &part, 1, &control, sizeof(control), 0 };
 	int pair[2];
 
 	return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || sendmsg(pair[0], &said, 0) != -1;
