@@ -15,7 +15,7 @@ from pathlib import Path
 from davidlib.filesystems import FILE_SYSTEMS
 from helpers import udev
 from helpers.guest import Failed, attached, david, dm, loop_disk, mounted, remove, run
-from helpers.lvmtool import lvm
+from helpers.lvmtool import lvm, new_group
 from helpers.units import GIB, MIB
 from helpers.victim import linear, size_of
 
@@ -213,8 +213,7 @@ def on_volumes(*words: str) -> Build:
 
     def build(place: Place, name: str, *below: str) -> str:
         if place.first:
-            lvm("pvcreate", *below, disks=below)
-            lvm("vgcreate", name, *below, disks=below)
+            new_group(name, *below)
             size = sum(size_of(device) for device in below) // 4 * 3 >> 20
             lvm("lvcreate", "-Wn", "-n", "a", *(word.format(size=size) for word in words), name, disks=below)
         else:
@@ -229,8 +228,7 @@ def on_volumes(*words: str) -> Build:
 def volume_in_pieces(place: Place, name: str, below: str) -> str:
     """A neighbour lies between its pieces."""
     if place.first:
-        lvm("pvcreate", below, disks=(below,))
-        lvm("vgcreate", name, below, disks=(below,))
+        new_group(name, below)
         for words in (
             ("lvcreate", "-Wn", "-n", "a", "-L", "12M", name),
             ("lvcreate", "-Wn", "-n", "b", "-L", "64M", name),

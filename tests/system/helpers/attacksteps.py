@@ -25,7 +25,7 @@ from helpers.csums import crc32c
 from helpers.f2fs import collect_f2fs
 from helpers.filesystems import TOOLS, UNKNOWN
 from helpers.guest import Failed, attached, david, loop_disk, mounted, run, swap_table
-from helpers.lvmtool import lvm
+from helpers.lvmtool import lvm, new_group
 from helpers.manifest import difference, manifest
 from helpers.poolbox import pool_disk
 from helpers.storetool import says
@@ -779,8 +779,7 @@ def labels(side: Side, rng: random.Random) -> None:
             flush_buffers(loop)
             run("cryptsetup", "luksDump", loop)
         else:
-            lvm("pvcreate", loop, disks=(loop,))
-            lvm("vgcreate", "inimage", loop, disks=(loop,))
+            new_group("inimage", loop)
             drop_caches()
             flush_buffers(loop)
             lvm("vgck", "inimage", disks=(loop,))

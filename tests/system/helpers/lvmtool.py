@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from helpers.guest import SCRATCH, dm, run
+import shutil
+
+from helpers.guest import SCRATCH, Failed, dm, run
 
 GROUP = "group"
 CONFIG = """
-devices {{ dir="/dev" scan=["/dev"] use_devicesfile=0 obtain_device_list_from_udev=0
+devices {{ dir="/dev" scan=["/dev"] use_devicesfile=0 obtain_device_list_from_udev=0 scan_lvs=1
   external_device_info_source="none" multipath_component_detection=0 md_component_detection=0
   filter=[{1}"r|.*|"] }}
 global {{ locking_dir="{0}" use_lvmpolld=0 event_activation=0 umask=077 }}
@@ -24,7 +26,19 @@ def lvm(command: str, *words: str, disks: tuple[str, ...] = DISKS) -> str:
     where = SCRATCH / "lvm"
     where.mkdir(parents=True, exist_ok=True)
     seen = "".join(f'"a|^{disk}$|",' for disk in disks)
-    return run("lvm", command, "--config", CONFIG.format(where, seen), "-y", *words)
+    config = CONFIG.format(where, seen)
+    try:
+        return run("lvm", command, "--config", config, "-y", *words)
+    except Failed as error:
+        # It is longer than what is left of an error where errors are told.
+        raise Failed(str(error).replace(config, "...")) from None
+
+
+def new_group(name: str, *disks: str) -> None:
+    # A side that could not take its own away has left the directory of its nodes.
+    shutil.rmtree(f"/dev/{name}", ignore_errors=True)
+    lvm("pvcreate", *disks, disks=disks)
+    lvm("vgcreate", name, *disks, disks=disks)
 
 
 def volume(name: str) -> str:
