@@ -23,6 +23,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from helpers import leftovers  # noqa: E402
+from helpers.guest import TREE  # noqa: E402
 
 INSIDE = "DAVID_REFUSED_IN"
 NO_NAMESPACES = 77
@@ -39,6 +40,20 @@ def contained() -> int:
         return NO_NAMESPACES
     words += [sys.executable, __file__, *sys.argv[1:]]
     return subprocess.run(words, env=os.environ | {INSIDE: "yes"}).returncode
+
+
+def empty(top: Path) -> None:
+    """Empty places, but for this tree, which may lie in one of them."""
+    own = [path for path in (TREE, TREE.parent / "shared") if path.is_dir() and str(path).startswith(EMPTY)]
+    for number, path in enumerate(own):
+        (top / f"own-{number}").mkdir()
+        subprocess.run(["mount", "--rbind", path, top / f"own-{number}"], check=True)
+    for place in EMPTY:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "refused", place], check=True)
+    for number, path in enumerate(own):
+        path.mkdir(parents=True)
+        subprocess.run(["mount", "--move", top / f"own-{number}", path], check=True)
+        (top / f"own-{number}").rmdir()
 
 
 def _process() -> None:
@@ -90,12 +105,11 @@ def main() -> int:
     args = parser.parse_args()
     if INSIDE not in os.environ:
         return contained()
-    for place in EMPTY:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "refused", place], check=True)
-    os.environ.pop("TMPDIR", None)
-    tempfile.tempdir = None
     top = Path("/run/refused") if os.access("/run", os.W_OK) else Path.home() / ".refused"
     top.mkdir()
+    empty(top)
+    os.environ.pop("TMPDIR", None)
+    tempfile.tempdir = None
     try:
         if args.planted:
             return find_planted(top)

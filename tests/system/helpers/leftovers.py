@@ -95,8 +95,13 @@ def named(what: str, one: str) -> str:
 
 
 def files(tops: tuple[str, ...]) -> set[str]:
-    return {f"{top}/{name}" for where in tops for top, below, names in os.walk(where)
-            for name in (*below, *names)}
+    """But for this tree's own, in which others build meanwhile: it may lie in such a place."""
+    found = set()
+    for where in tops:
+        for top, below, names in os.walk(where):
+            found |= {f"{top}/{name}" for name in (*below, *names)}
+            below[:] = [name for name in below if f"{top}/{name}" != str(TREE)]
+    return found
 
 
 def look(cwd: Path) -> Look:
