@@ -159,7 +159,8 @@ def main() -> int:
         found, differ = compare(name, scripts, tests, args.limit)
         seen += found
         different += len(differ)
-    said = complaints.found()
+    # Of null_blk's device that is the case where fio writes where it must not (test 54).
+    said = [line for line in complaints.found() if "I/O error, dev judge," not in line]
     for line in said:
         say(f"fiozbd: the kernel complained: {line}")
     return 1 if different or said or not seen[PASS] else 0
