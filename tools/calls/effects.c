@@ -15,7 +15,6 @@
 #define SECCOMP_FILTER 1u
 #define SECCOMP_NEW_LISTENER 8u
 #define BPF_COMMANDS 37u
-#define LINKS_MAX 40
 
 static u64 arg(const struct about *a, unsigned int i)
 {

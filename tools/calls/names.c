@@ -4,7 +4,6 @@
 #include "../common/alloc.h"
 #include "mounts.h"
 
-#define LINKS_MAX 40 /* as in the kernel */
 #define DELETED " (deleted)"
 
 /* The list of all names of one hash. */

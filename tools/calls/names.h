@@ -11,6 +11,8 @@
 struct file;
 struct view;
 
+#define LINKS_MAX 40 /* symbolic links on a way, as in the kernel */
+
 enum node_state {
 	NODE_UNKNOWN, /* nobody has said yet */
 	NODE_THERE,

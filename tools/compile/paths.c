@@ -11,8 +11,6 @@
 
 #include "making.h"
 
-#define LINKS_MAX 40
-
 static u64 key_of(const struct node *dir, const char *name, size_t length)
 {
 	return map_hash((uintptr_t)dir * HASH_GOLDEN, name, length);
