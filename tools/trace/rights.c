@@ -70,30 +70,28 @@ struct narrow_head {
 	s32 type;
 };
 
-/* Returns how long it is in memory. */
-static size_t head_at(struct cmsghdr *head, const u8 *at, bool narrow)
+static void get_head(struct cmsghdr *head, const u8 *at, bool narrow)
 {
 	struct narrow_head half;
 
 	if (!narrow) {
 		memcpy(head, at, sizeof(*head));
-		return sizeof(*head);
+		return;
 	}
 	memcpy(&half, at, sizeof(half));
 	*head = (struct cmsghdr){ .cmsg_len = half.length,
 				  .cmsg_level = half.level,
 				  .cmsg_type = half.type };
-	return sizeof(half);
 }
 
 static void add_control(struct numbers *n, const u8 *control, size_t length, bool narrow)
 {
-	size_t at, end, fd, size, align = narrow ? sizeof(u32) : sizeof(u64);
+	size_t size = narrow ? sizeof(struct narrow_head) : sizeof(struct cmsghdr);
+	size_t at, end, fd, align = narrow ? sizeof(u32) : sizeof(u64);
 	struct cmsghdr head;
 
-	for (at = 0; at + sizeof(head) <= length + (narrow ? sizeof(u32) : 0);
-	     at += (head.cmsg_len + align - 1) & ~(align - 1)) {
-		size = head_at(&head, control + at, narrow);
+	for (at = 0; at + size <= length; at += (head.cmsg_len + align - 1) & ~(align - 1)) {
+		get_head(&head, control + at, narrow);
 		if (head.cmsg_len < size)
 			return;
 		/* What a program says of it nobody has looked at yet. */
