@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -144,7 +145,9 @@ def test_what_is_installed_is_built_in_the_cache_and_said_to_labs(root: Path, tm
 
 def told_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, *names: str) -> str:
     (tmp_path / "os-release").write_text(text)
-    monkeypatch.setattr(packages, "OS_RELEASE", (tmp_path / "none", tmp_path / "os-release"))
+    # Python's own reader, of another file.
+    monkeypatch.setattr(platform, "_os_release_candidates", (tmp_path / "none", tmp_path / "os-release"))
+    monkeypatch.setattr(platform, "_os_release_cache", None)
     packages.family.cache_clear()
     return packages.to_get(*names)
 

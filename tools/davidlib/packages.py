@@ -7,13 +7,11 @@ was Ubuntu: who is told of them is told that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 from .util import INSTALLED
 
-# Debian's name: Fedora's, Arch's. "" where it is part of what every machine has.
+# Debian's name: Fedora's, Arch's.
 NAMES: dict[str, tuple[str, str]] = {
     "bc": ("bc", "bc"),
     "bison": ("bison", "bison"),
@@ -45,32 +43,19 @@ NAMES: dict[str, tuple[str, str]] = {
     "xz-utils": ("xz", "xz"),
     "zlib1g-dev": ("zlib-devel", "zlib"),
 }
-# By the word of os-release: what brings packages, and which names they have.
-DEBIAN = ("apt-get install", -1)
-FAMILIES = {
-    "debian": DEBIAN,
-    "fedora": ("dnf install", 0),
-    "arch": ("pacman -S", 1),
-}
-OS_RELEASE = (Path("/etc/os-release"), Path("/usr/lib/os-release"))
-
-
-def os_release() -> Mapping[str, str]:
-    """What the distribution says of itself; nothing where it says nothing."""
-    for path in OS_RELEASE:
-        try:
-            lines = path.read_text(errors="replace").splitlines()
-        except OSError:
-            continue
-        pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
-        return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}
-    return {}
+# By the word of os-release: what brings packages, and which of a row's names they have.
+FAMILIES = {"debian": ("apt-get install", 0), "fedora": ("dnf install", 1), "arch": ("pacman -S", 2)}
 
 
 @cache
 def family() -> tuple[str, str]:
     """Of FAMILIES, or "" for another; and what the distribution calls itself."""
-    said = os_release()
+    import platform  # for an error only: it takes longer than a small command's own modules
+
+    try:
+        said = platform.freedesktop_os_release()
+    except OSError:
+        said = {}
     own = said.get("ID", "")
     words = [own, *said.get("ID_LIKE", "").split()]
     return next((word for word in words if word in FAMILIES), ""), own
@@ -84,6 +69,6 @@ def to_get(*packages: str) -> str:
     if not of:
         return f"Debian calls the packages {' '.join(packages)}"
     brings, column = FAMILIES[of]
-    names = [NAMES[package][column] if column >= 0 and package in NAMES else package for package in packages]
+    names = [(package, *NAMES.get(package, (package, package)))[column] for package in packages]
     tried = "" if own == "debian" else f" (not tried on {own})"
     return f"{brings} {' '.join(dict.fromkeys(names))}{tried}"
