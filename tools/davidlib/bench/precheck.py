@@ -17,9 +17,9 @@ from ..disk import md, plan
 from ..drive import profileword
 from ..lab import memory as machine
 from ..lab import needs
+from ..packages import to_get
 from ..sizes import SECTOR, format_both, format_size, parse_size
 from ..workload import fiojob
-from ..packages import to_get
 from . import kernelwords, mountoptions, zonewords
 from .arraywords import Array
 from .disks import Disk, short_name
@@ -189,8 +189,10 @@ def _parity(array: Array, backing: int) -> str:
 def _mkfs_stores(spec: Spec) -> Iterator[str]:
     """Of file systems that mkfs by itself makes larger than the store."""
     for disk in spec.disks:
-        for system in spec.file_systems if disk.array else ():
-            made = _made(disk, system) * (disk.array.stored() if disk.array else 1)
+        if not disk.array:
+            continue
+        for system in spec.file_systems:
+            made = _made(disk, system) * disk.array.stored()
             if made and (least := plan.backing(made)) > disk.backing:
                 yield (f"{filesystems.FILE_SYSTEMS[system.type].mkfs[0]} alone stores up to "
                        f"{format_size(least)} on {_place(disk)}, copies and parity included, and backing is "

@@ -24,6 +24,12 @@ def run(*command: str, **options: Any) -> subprocess.CompletedProcess[str]:
                           **options)
 
 
+def _room(lists: str) -> None:
+    """Directories that apt wants to be there."""
+    for name in (f"{lists}/partial", "cache/archives/partial"):
+        (APT / name).mkdir(parents=True, exist_ok=True)
+
+
 def mirror() -> str:
     """The archive that this machine has its own packages from. Where its lists are not there, as in an image
     that was tidied up, they are read into lists of ours: who runs labs need not be root.
@@ -31,8 +37,7 @@ def mirror() -> str:
     said = run("apt-get", "download", "--print-uris", "base-files").stdout
     if not (found := IN_ARCHIVE.search(said)):
         words = ["-o", f"Dir::State::Lists={APT / 'machine'}", "-o", f"Dir::Cache={APT / 'cache'}"]
-        for name in ("machine/partial", "cache/archives/partial"):
-            (APT / name).mkdir(parents=True, exist_ok=True)
+        _room("machine")
         updated = run("apt-get", *words, "-q=2", "update").stdout
         found = IN_ARCHIVE.search(run("apt-get", *words, "download", "--print-uris", "base-files").stdout)
         said = updated or said
@@ -60,8 +65,7 @@ def options() -> list[str]:
 def refresh() -> None:
     """Read the lists again: this decides which kernel is the newest."""
     say(f"reading Debian's package lists of {', '.join(SUITES)}, usually 10 seconds ({APT})")
-    for name in ("lists/partial", "cache/archives/partial"):
-        (APT / name).mkdir(parents=True, exist_ok=True)
+    _room("lists")
     uri = mirror()
     (APT / "sources.list").write_text("".join(source(suite, uri) + "\n" for suite in SUITES))
     got = run("apt-get", *options(), "-q=2", "update")
